@@ -19,8 +19,8 @@ use tool::Tool;
 #[command(name = "diffeo-gradbench")]
 struct Args {
     /// What compiles the programs.
-    #[arg(long, value_enum, default_value_t = Code::Llvm)]
-    engine: Code,
+    #[arg(long, value_enum, default_value_t = NativeEngine::Llvm)]
+    engine: NativeEngine,
     /// The folder of the programs [default: examples/gradbench of Diffeo's repository].
     #[arg(long, value_name = "DIR")]
     programs: Option<PathBuf>,
@@ -31,18 +31,18 @@ struct Args {
 
 /// The engines that make machine code.
 #[derive(Clone, Copy, ValueEnum)]
-enum Code {
+enum NativeEngine {
     /// LLVM.
     Llvm,
     /// Cranelift.
     Jit,
 }
 
-impl Code {
+impl NativeEngine {
     fn engine(self) -> Engine {
         match self {
-            Code::Llvm => Engine::Llvm,
-            Code::Jit => Engine::Jit,
+            NativeEngine::Llvm => Engine::Llvm,
+            NativeEngine::Jit => Engine::Jit,
         }
     }
 }

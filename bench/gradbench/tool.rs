@@ -20,11 +20,11 @@ const RESULT: &str = "_result";
 pub struct Tool {
     programs: PathBuf,
     options: HostOptions,
-    modules: HashMap<String, Module>,
+    modules: HashMap<String, LoadedProgram>,
 }
 
 /// A program, and those of its functions that were asked for.
-struct Module {
+struct LoadedProgram {
     program: Program,
     functions: HashMap<String, Function>,
 }
@@ -59,7 +59,7 @@ impl Tool {
         let start = Instant::now();
         let program = Program::from_file(&path).map_err(|e| e.to_string())?;
         let check = start.elapsed();
-        self.modules.insert(name.into(), Module { program, functions: HashMap::new() });
+        self.modules.insert(name.into(), LoadedProgram { program, functions: HashMap::new() });
         Ok(json!({ "success": true, "timings": [timing("check", check)] }))
     }
 

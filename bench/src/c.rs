@@ -1,6 +1,6 @@
 //! The kernels in C: compiled when they are measured.
 
-use crate::case::{Case, Kernel};
+use crate::case::{Kernel, KernelCase};
 use crate::load::load;
 use crate::run::Runner;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ impl Style {
 }
 
 /// The system's C compiler: `$CC`, else `cc`.
-pub struct Compiler {
+pub struct CCompiler {
     command: String,
     /// Its first line about itself.
     pub version: String,
@@ -55,19 +55,19 @@ fn source(kernel: &Kernel, style: Style) -> PathBuf {
     sources().join(style.folder()).join(format!("{}.c", kernel.name))
 }
 
-impl Compiler {
+impl CCompiler {
     /// The compiler, if there is one.
     ///
     /// # Errors
     /// There is none, or there is no room for what it makes.
-    pub fn find() -> Result<Compiler, String> {
+    pub fn find() -> Result<CCompiler, String> {
         let command = std::env::var("CC").unwrap_or_else(|_| "cc".into());
         let version = Command::new(&command).arg("--version").output();
         let version = version.map_err(|e| format!("no C compiler `{command}`: {e}"))?;
         let text = String::from_utf8_lossy(&version.stdout);
         let version = text.lines().next().unwrap_or_default().to_string();
         let objects = tempfile::tempdir().map_err(|e| e.to_string())?;
-        let mut compiler = Compiler { command, version, libmvec: false, objects };
+        let mut compiler = CCompiler { command, version, libmvec: false, objects };
         compiler.libmvec = compiler.has_libmvec();
         Ok(compiler)
     }
@@ -125,7 +125,7 @@ impl Compiler {
     pub fn prepare<'a>(
         &self,
         kernel: &Kernel,
-        case: &'a Case,
+        case: &'a KernelCase,
         style: Style,
     ) -> Result<Runner<'a>, String> {
         let name = kernel.name;

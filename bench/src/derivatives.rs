@@ -1,9 +1,9 @@
 //! What derivatives cost in time, on each engine: of higher orders beside their function, gradients beside the kernels.
 
-use crate::case::Value;
-use crate::case::{Case, Kernel};
+use crate::case::OwnedValue;
+use crate::case::{Kernel, KernelCase};
 use crate::compare::compare;
-use crate::engines::{Engine, Program};
+use crate::engines::{BenchEngine, CheckedProgram};
 use crate::measure::{interleaved, Times};
 use crate::random::Random;
 use crate::run::Runner;
@@ -19,7 +19,7 @@ const ORDERS: usize = 10;
 const NESTED: usize = 4;
 
 /// What derivatives of a function take, beside the function.
-pub struct Costs {
+pub struct DerivativeCosts {
     /// The function.
     pub name: String,
     /// The engine.
@@ -34,10 +34,10 @@ pub struct Costs {
 /// those that give the same results.
 fn costs(
     name: String,
-    programs: Vec<(String, Program)>,
-    (engine, argument, budget): (&dyn Engine, &Value, Duration),
+    programs: Vec<(String, CheckedProgram)>,
+    (engine, argument, budget): (&dyn BenchEngine, &OwnedValue, Duration),
     equal: &[(usize, usize)],
-) -> Result<Costs, String> {
+) -> Result<DerivativeCosts, String> {
     let (mut runners, mut first): (Vec<Runner>, Vec<Duration>) = (Vec::new(), Vec::new());
     let mut names = Vec::new();
     for (name, program) in programs {
@@ -55,16 +55,20 @@ fn costs(
     let times = interleaved(&mut runners, &first, budget)?;
     let ratio = |time: &Times| time.median() / times[0].median();
     let ratios = names.into_iter().zip(times.iter().map(ratio)).skip(1).collect();
-    Ok(Costs { name, engine: engine.name(), ratios, compile })
+    Ok(DerivativeCosts { name, engine: engine.name(), ratios, compile })
 }
 
 /// Derivatives up to order 10 by `derivatives`, and up to order 4 by nested forward derivatives, at many points.
 ///
 /// # Errors
 /// Why something cannot be run, or what came out wrong.
-pub fn orders(engine: &dyn Engine, quick: bool, budget: Duration) -> Result<Vec<Costs>, String> {
+pub fn orders(
+    engine: &dyn BenchEngine,
+    quick: bool,
+    budget: Duration,
+) -> Result<Vec<DerivativeCosts>, String> {
     let points = Random::new(1).between(0.5, 1.5, if quick { 10 } else { 2000 });
-    let argument = Value::record([("points", Value::from(points))]);
+    let argument = OwnedValue::record([("points", OwnedValue::from(points))]);
     let functions = include_str!("../programs/orders.deo");
     let mut all = Vec::new();
     for f in FUNCTIONS {
@@ -77,7 +81,7 @@ pub fn orders(engine: &dyn Engine, quick: bool, budget: Duration) -> Result<Vec<
                 "{functions}\ndef nested0(x: Real) = {f}(x)\n{nested}\n\
                  def main({{points}}: {{points: [n]Real}}) -> Real = {main}"
             );
-            Program::text(&text).map(|program| (name, program))
+            CheckedProgram::text(&text).map(|program| (name, program))
         };
         let mut programs = vec![program(String::new(), &format!("{f}(x)"))?];
         for r in 1..=ORDERS {
@@ -98,13 +102,13 @@ pub fn orders(engine: &dyn Engine, quick: bool, budget: Duration) -> Result<Vec<
 /// Why it cannot be run.
 pub fn gradient(
     kernel: &Kernel,
-    case: &Case,
-    engine: &dyn Engine,
+    case: &KernelCase,
+    engine: &dyn BenchEngine,
     budget: Duration,
-) -> Result<Costs, String> {
+) -> Result<DerivativeCosts, String> {
     let programs = vec![
-        ("value".to_string(), Program::load(kernel)?),
-        ("gradient".to_string(), Program::pullback(kernel)?),
+        ("value".to_string(), CheckedProgram::load(kernel)?),
+        ("gradient".to_string(), CheckedProgram::pullback(kernel)?),
     ];
     let name = format!("{} {}", kernel.name, case.label);
     costs(name, programs, (engine, &(kernel.argument)(case), budget), &[])

@@ -4,9 +4,9 @@ mod compiled;
 mod evaluator;
 mod flat;
 
-use crate::c::Compiler;
+use crate::c::CCompiler;
 use crate::case::Kernel;
-use crate::case::Value;
+use crate::case::OwnedValue;
 use crate::run::{Prepared, Runner};
 use diffeo::{Diagnostic, Entry, ModuleId, Session};
 use diffeo_calculus::value::Value as Core;
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// An engine.
-pub trait Engine {
+pub trait BenchEngine {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
 
@@ -32,39 +32,39 @@ pub trait Engine {
         &self,
         session: &'a Session,
         entry: &'a Entry,
-    ) -> Result<Box<dyn Compiled + 'a>, String>;
+    ) -> Result<Box<dyn CompiledEntry + 'a>, String>;
 }
 
 /// An entry point compiled.
-pub trait Compiled {
+pub trait CompiledEntry {
     /// The entry point with its argument in the engine's own form.
     ///
     /// # Errors
     /// The argument does not fit.
-    fn prepare(self: Box<Self>, argument: &Value) -> Result<Box<dyn Prepared>, String>;
+    fn prepare(self: Box<Self>, argument: &OwnedValue) -> Result<Box<dyn Prepared>, String>;
 }
 
 /// All engines that are there. A new one is added here.
-pub fn all() -> Vec<Box<dyn Engine>> {
-    let mut all: Vec<Box<dyn Engine>> =
-        vec![Box::new(evaluator::Evaluator), Box::new(flat::Flat), Box::new(compiled::JIT)];
+pub fn all() -> Vec<Box<dyn BenchEngine>> {
+    let mut all: Vec<Box<dyn BenchEngine>> =
+        vec![Box::new(evaluator::EvaluatorEngine), Box::new(flat::Flat), Box::new(compiled::JIT)];
     if diffeo_codegen::llvm::library().is_ok() {
         all.push(Box::new(compiled::LLVM));
     }
-    if Compiler::find().is_ok() {
+    if CCompiler::find().is_ok() {
         all.push(Box::new(compiled::C));
     }
     all
 }
 
 /// Where the text of a program is.
-enum Source<'a> {
+enum ProgramSource<'a> {
     Kernel(&'a Kernel),
     Text(&'a str),
 }
 
 /// A program checked: what all engines start from.
-pub struct Program {
+pub struct CheckedProgram {
     session: Session,
     entry: Entry,
     /// How long it took from the text to Core, the standard library aside.
@@ -77,7 +77,7 @@ fn messages(session: &Session, diagnostics: &[Diagnostic]) -> String {
 }
 
 /// The argument of an entry as the evaluator has it.
-fn argument(entry: &Entry, argument: &Value) -> Result<Core, String> {
+fn argument(entry: &Entry, argument: &OwnedValue) -> Result<Core, String> {
     let Ty::Fun(types) = &entry.ty else {
         return Err(format!("`{}` takes no argument", entry.name));
     };
@@ -87,19 +87,23 @@ fn argument(entry: &Entry, argument: &Value) -> Result<Core, String> {
 
 /// The numbers in the result of an entry, in order; none where it is no data.
 fn numbers(entry: &Entry, result: &Core) -> Vec<f64> {
-    fn leaves(value: &Value, out: &mut Vec<f64>) {
+    fn leaves(value: &OwnedValue, out: &mut Vec<f64>) {
         match value {
-            Value::Unit | Value::String(_) => {}
-            Value::Real(x) => out.push(*x),
-            Value::Int(n) => out.push(*n as f64),
-            Value::Bool(b) => out.push(f64::from(u8::from(*b))),
-            Value::Tuple(values) | Value::Array(values) | Value::Variant(_, values) => {
+            OwnedValue::Unit | OwnedValue::String(_) => {}
+            OwnedValue::Real(x) => out.push(*x),
+            OwnedValue::Int(n) => out.push(*n as f64),
+            OwnedValue::Bool(b) => out.push(f64::from(u8::from(*b))),
+            OwnedValue::Tuple(values)
+            | OwnedValue::Array(values)
+            | OwnedValue::Variant(_, values) => {
                 values.iter().for_each(|v| leaves(v, out));
             }
-            Value::Reals(array) => out.extend_from_slice(&array.data),
-            Value::Ints(array) => out.extend(array.data.iter().map(|n| *n as f64)),
-            Value::Bools(array) => out.extend(array.data.iter().map(|b| f64::from(u8::from(*b)))),
-            Value::Record(fields) => fields.iter().for_each(|(_, v)| leaves(v, out)),
+            OwnedValue::Reals(array) => out.extend_from_slice(&array.data),
+            OwnedValue::Ints(array) => out.extend(array.data.iter().map(|n| *n as f64)),
+            OwnedValue::Bools(array) => {
+                out.extend(array.data.iter().map(|b| f64::from(u8::from(*b))))
+            }
+            OwnedValue::Record(fields) => fields.iter().for_each(|(_, v)| leaves(v, out)),
         }
     }
     let mut out = Vec::new();
@@ -109,21 +113,23 @@ fn numbers(entry: &Entry, result: &Core) -> Vec<f64> {
     out
 }
 
-impl Program {
+impl CheckedProgram {
     /// The program of a kernel.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn load(kernel: &Kernel) -> Result<Program, String> {
-        Program::new(&Source::Kernel(kernel), |session, module| session.entry(module, kernel.entry))
+    pub fn load(kernel: &Kernel) -> Result<CheckedProgram, String> {
+        CheckedProgram::new(&ProgramSource::Kernel(kernel), |session, module| {
+            session.entry(module, kernel.entry)
+        })
     }
 
     /// The value of a kernel's program with the pullback of the value to its parameters.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn pullback(kernel: &Kernel) -> Result<Program, String> {
-        Program::new(&Source::Kernel(kernel), |session, module| {
+    pub fn pullback(kernel: &Kernel) -> Result<CheckedProgram, String> {
+        CheckedProgram::new(&ProgramSource::Kernel(kernel), |session, module| {
             let list = |text: &dyn Fn(usize, &str) -> String| {
                 let texts = kernel.parameters.iter().enumerate().map(|(i, name)| text(i, name));
                 texts.collect::<Vec<String>>().join(", ")
@@ -145,29 +151,31 @@ impl Program {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn text(text: &str) -> Result<Program, String> {
-        Program::new(&Source::Text(text), |session, module| session.entry(module, "main"))
+    pub fn text(text: &str) -> Result<CheckedProgram, String> {
+        CheckedProgram::new(&ProgramSource::Text(text), |session, module| {
+            session.entry(module, "main")
+        })
     }
 
     fn new(
-        source: &Source<'_>,
+        source: &ProgramSource<'_>,
         entry: impl FnOnce(&mut Session, ModuleId) -> Option<Entry>,
-    ) -> Result<Program, String> {
+    ) -> Result<CheckedProgram, String> {
         let mut session = Session::new();
         let start = Instant::now();
         let module = match source {
-            Source::Kernel(kernel) => {
+            ProgramSource::Kernel(kernel) => {
                 let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
                 let module = session.load_file(&root.join(kernel.program));
                 module.map_err(|e| messages(&session, &[e.to_diagnostic()]))?
             }
-            Source::Text(text) => session.load_text("text.deo", text),
+            ProgramSource::Text(text) => session.load_text("text.deo", text),
         };
         session.check();
         let entry = entry(&mut session, module);
         let front_end = start.elapsed();
         let entry = entry.ok_or_else(|| messages(&session, &session.diagnostics()))?;
-        Ok(Program { session, entry, front_end })
+        Ok(CheckedProgram { session, entry, front_end })
     }
 
     /// The program on an engine, ready for an argument; compiled several times if that is timed.
@@ -176,8 +184,8 @@ impl Program {
     /// Why the engine cannot run it.
     pub fn prepare(
         &self,
-        engine: &dyn Engine,
-        argument: &Value,
+        engine: &dyn BenchEngine,
+        argument: &OwnedValue,
         timed: bool,
     ) -> Result<Runner<'static>, String> {
         let compile = || {

@@ -1,7 +1,7 @@
 //! Tools of GradBench itself, where a checkout of it is at hand: the hand-written derivatives in C++ of its `manual`
 //! tool, compiled there beforehand (`make -C tools/manual`).
 
-use crate::case::{Case, Kernel};
+use crate::case::{Kernel, KernelCase};
 use crate::json;
 use crate::measure::Times;
 use serde_json::{json, Value as Json};
@@ -35,7 +35,7 @@ impl Checkout {
     pub fn measure(
         &self,
         kernel: &Kernel,
-        case: &Case,
+        case: &KernelCase,
         budget: Duration,
     ) -> Result<Option<Measured>, String> {
         let module = Path::new(kernel.program).file_stem().and_then(|s| s.to_str()).unwrap_or("");

@@ -1,7 +1,7 @@
 //! Between JSON and values of Diffeo: objects are records, arrays are arrays or tuples. What a type does not ask for is
 //! ignored.
 
-use crate::case::Value;
+use crate::case::OwnedValue;
 use diffeo::{Array, Type};
 use serde_json::{json, Value as Json};
 
@@ -9,19 +9,19 @@ use serde_json::{json, Value as Json};
 ///
 /// # Errors
 /// What does not fit, with the way to it.
-pub fn read(json: &Json, ty: &Type) -> Result<Value, String> {
+pub fn read(json: &Json, ty: &Type) -> Result<OwnedValue, String> {
     let misfit = || Err(format!("{ty} is wanted, not {}", kind(json)));
     match (ty, json) {
-        (Type::Unit, _) => Ok(Value::Unit),
-        (Type::Real, Json::Number(_)) => real(json).map(Value::Real),
-        (Type::Int, Json::Number(_)) => int(json).map(Value::Int),
-        (Type::Bool, Json::Bool(b)) => Ok(Value::Bool(*b)),
+        (Type::Unit, _) => Ok(OwnedValue::Unit),
+        (Type::Real, Json::Number(_)) => real(json).map(OwnedValue::Real),
+        (Type::Int, Json::Number(_)) => int(json).map(OwnedValue::Int),
+        (Type::Bool, Json::Bool(b)) => Ok(OwnedValue::Bool(*b)),
         (Type::String, Json::String(text)) => Ok(text.clone().into()),
         (Type::Array(element), Json::Array(_)) => array(json, element),
         (Type::Tuple(types), Json::Array(items)) if types.len() == items.len() => {
             let parts = items.iter().zip(types.iter()).enumerate();
             let parts = parts.map(|(i, (item, ty))| read(item, ty).map_err(|e| at(&i, &e)));
-            Ok(Value::Tuple(parts.collect::<Result<_, _>>()?))
+            Ok(OwnedValue::Tuple(parts.collect::<Result<_, _>>()?))
         }
         (Type::Record(fields), Json::Object(given)) => {
             let mut record = Vec::new();
@@ -29,7 +29,7 @@ pub fn read(json: &Json, ty: &Type) -> Result<Value, String> {
                 let field = given.get(&**name).ok_or_else(|| format!("`{name}` is missing"))?;
                 record.push((name.to_string().into(), read(field, ty).map_err(|e| at(name, &e))?));
             }
-            Ok(Value::Record(record))
+            Ok(OwnedValue::Record(record))
         }
         _ => misfit(),
     }
@@ -63,19 +63,19 @@ fn bool(json: &Json) -> Result<bool, String> {
 }
 
 /// Arrays of numbers lie flat.
-fn array(json: &Json, element: &Type) -> Result<Value, String> {
+fn array(json: &Json, element: &Type) -> Result<OwnedValue, String> {
     let (mut leaf, mut depth) = (element, 1);
     while let Type::Array(inner) = leaf {
         (leaf, depth) = (inner, depth + 1);
     }
     match leaf {
-        Type::Real => flat(json, depth, real).map(Value::Reals),
-        Type::Int => flat(json, depth, int).map(Value::Ints),
-        Type::Bool => flat(json, depth, bool).map(Value::Bools),
+        Type::Real => flat(json, depth, real).map(OwnedValue::Reals),
+        Type::Int => flat(json, depth, int).map(OwnedValue::Ints),
+        Type::Bool => flat(json, depth, bool).map(OwnedValue::Bools),
         _ => {
             let items = json.as_array().into_iter().flatten().enumerate();
             let items = items.map(|(i, item)| read(item, element).map_err(|e| at(&i, &e)));
-            Ok(Value::Array(items.collect::<Result<_, _>>()?))
+            Ok(OwnedValue::Array(items.collect::<Result<_, _>>()?))
         }
     }
 }
@@ -121,7 +121,7 @@ fn flat<T: Clone + 'static>(
 ///
 /// # Errors
 /// A number is not finite, or the value has a constructor: JSON has neither.
-pub fn write(value: &Value) -> Result<Json, String> {
+pub fn write(value: &OwnedValue) -> Result<Json, String> {
     fn finite(x: &f64) -> Result<Json, String> {
         if x.is_finite() {
             Ok(json!(x))
@@ -129,22 +129,23 @@ pub fn write(value: &Value) -> Result<Json, String> {
             Err(format!("the result has the number {x}"))
         }
     }
-    let all = |values: &[Value]| values.iter().map(write).collect::<Result<Vec<Json>, String>>();
+    let all =
+        |values: &[OwnedValue]| values.iter().map(write).collect::<Result<Vec<Json>, String>>();
     match value {
-        Value::Unit => Ok(Json::Null),
-        Value::Real(x) => finite(x),
-        Value::Int(n) => Ok(json!(n)),
-        Value::Bool(b) => Ok(json!(b)),
-        Value::String(text) => Ok(json!(text)),
-        Value::Tuple(values) | Value::Array(values) => Ok(Json::Array(all(values)?)),
-        Value::Reals(array) => nested(&array.data, &array.sizes, &finite),
-        Value::Ints(array) => nested(&array.data, &array.sizes, &|n| Ok(json!(n))),
-        Value::Bools(array) => nested(&array.data, &array.sizes, &|b| Ok(json!(b))),
-        Value::Record(fields) => {
+        OwnedValue::Unit => Ok(Json::Null),
+        OwnedValue::Real(x) => finite(x),
+        OwnedValue::Int(n) => Ok(json!(n)),
+        OwnedValue::Bool(b) => Ok(json!(b)),
+        OwnedValue::String(text) => Ok(json!(text)),
+        OwnedValue::Tuple(values) | OwnedValue::Array(values) => Ok(Json::Array(all(values)?)),
+        OwnedValue::Reals(array) => nested(&array.data, &array.sizes, &finite),
+        OwnedValue::Ints(array) => nested(&array.data, &array.sizes, &|n| Ok(json!(n))),
+        OwnedValue::Bools(array) => nested(&array.data, &array.sizes, &|b| Ok(json!(b))),
+        OwnedValue::Record(fields) => {
             let fields = fields.iter().map(|(name, field)| Ok((name.to_string(), write(field)?)));
             Ok(Json::Object(fields.collect::<Result<_, String>>()?))
         }
-        Value::Variant(name, _) => Err(format!("the result has the constructor {name}")),
+        OwnedValue::Variant(name, _) => Err(format!("the result has the constructor {name}")),
     }
 }
 

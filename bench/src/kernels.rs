@@ -39,7 +39,7 @@ pub const ALL: [Kernel; 23] = [
 ];
 
 /// A task of GradBench: a value and its derivative, with the same cases.
-pub struct Task {
+pub struct GradbenchTask {
     /// Its name.
     pub name: &'static str,
     /// The value, where it is one of its own.
@@ -49,10 +49,14 @@ pub struct Task {
 }
 
 /// The tasks of GradBench.
-pub fn tasks() -> Vec<Task> {
-    let task =
-        |value: Kernel, derivative| Task { name: value.name, value: Some(value), derivative };
-    let alone = |derivative: Kernel| Task { name: derivative.name, value: None, derivative };
+pub fn tasks() -> Vec<GradbenchTask> {
+    let task = |value: Kernel, derivative| GradbenchTask {
+        name: value.name,
+        value: Some(value),
+        derivative,
+    };
+    let alone =
+        |derivative: Kernel| GradbenchTask { name: derivative.name, value: None, derivative };
     let pairs = [
         task(gmm::GMM, gmm::GRADIENT),
         task(ba::BA, ba::JACOBIAN),

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::case::{Case, Data};
+use crate::case::{CaseData, KernelCase};
 use crate::run::Prepared;
 use libloading::Library;
 use std::ffi::c_void;
@@ -16,7 +16,7 @@ pub struct Loaded<'a> {
     bench: Bench,
     /// The code of `bench`.
     _library: Library,
-    case: &'a Case,
+    case: &'a KernelCase,
     pointers: Vec<*const c_void>,
     result: Vec<f64>,
 }
@@ -25,15 +25,15 @@ pub struct Loaded<'a> {
 ///
 /// # Errors
 /// It cannot be loaded.
-pub fn load<'a>(object: &Path, case: &'a Case) -> Result<Loaded<'a>, String> {
+pub fn load<'a>(object: &Path, case: &'a KernelCase) -> Result<Loaded<'a>, String> {
     // SAFETY: the object was compiled from a file of `c/`, none of which does anything when it is loaded.
     let library = unsafe { Library::new(object) }.map_err(|e| e.to_string())?;
     // SAFETY: every file of `c/` includes `bench.h`, which declares `bench` of this type. The pointer is kept beside the
     // library that holds its code.
     let bench = unsafe { *library.get::<Bench>(b"bench\0").map_err(|e| e.to_string())? };
     let pointers = case.arrays.iter().map(|array| match &array.data {
-        Data::Reals(data) => data.as_ptr().cast(),
-        Data::Ints(data) => data.as_ptr().cast(),
+        CaseData::Reals(data) => data.as_ptr().cast(),
+        CaseData::Ints(data) => data.as_ptr().cast(),
     });
     let pointers = pointers.collect();
     Ok(Loaded { bench, _library: library, case, pointers, result: vec![0.0; case.results] })

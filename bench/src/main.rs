@@ -1,12 +1,12 @@
 //! The command line of the benchmarks.
 
 use clap::Parser;
-use diffeo_bench::c::Compiler;
-use diffeo_bench::case::{Case, Kernel};
-use diffeo_bench::derivatives::{self, Costs};
+use diffeo_bench::c::CCompiler;
+use diffeo_bench::case::{Kernel, KernelCase};
+use diffeo_bench::derivatives::{self, DerivativeCosts};
 use diffeo_bench::gradbench::Checkout;
-use diffeo_bench::python::Library;
-use diffeo_bench::suite::{Row, Suite};
+use diffeo_bench::python::PythonLibrary;
+use diffeo_bench::suite::{RunnerRow, Suite};
 use diffeo_bench::{engines, kernels, report, results};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -72,7 +72,7 @@ fn suite(args: &Args) -> Result<Suite, String> {
         engines.retain(|e| !e.for_tests());
     }
     let budget = Duration::try_from_secs_f64(args.budget).map_err(|e| format!("--budget: {e}"))?;
-    let compiler = if args.no_c { Err("not asked for".into()) } else { Compiler::find() };
+    let compiler = if args.no_c { Err("not asked for".into()) } else { CCompiler::find() };
     let (mut libraries, mut gradbench) = (Vec::new(), None);
     if args.peak.is_none() {
         match &compiler {
@@ -82,7 +82,7 @@ fn suite(args: &Args) -> Result<Suite, String> {
         let names: &[&'static str] =
             if args.results.is_some() { &["jax", "casadi"] } else { &["numpy", "jax"] };
         for name in names {
-            match Library::find(name) {
+            match PythonLibrary::find(name) {
                 _ if args.no_python => {}
                 Some(library) => {
                     println!("{name}: {}", library.version);
@@ -103,7 +103,7 @@ fn suite(args: &Args) -> Result<Suite, String> {
 }
 
 /// The case of a kernel by their names.
-fn find(kernel: &str, label: &str, quick: bool) -> Option<(Kernel, Case)> {
+fn find(kernel: &str, label: &str, quick: bool) -> Option<(Kernel, KernelCase)> {
     let mut all = kernels::ALL.into_iter().chain(kernels::nested::ALL);
     let kernel = all.find(|k| k.name == kernel)?;
     let case = (kernel.cases)(quick).into_iter().find(|c| c.label == label)?;
@@ -114,7 +114,7 @@ fn find(kernel: &str, label: &str, quick: bool) -> Option<(Kernel, Case)> {
 fn derivatives(args: &Args, suite: &Suite) -> Result<ExitCode, String> {
     let wanted = |name: &str| args.filter.as_ref().is_none_or(|f| name.contains(f.as_str()));
     let (mut all, mut failed) = (Vec::new(), false);
-    let mut take = |name: &str, costs: Result<Vec<Costs>, String>| match costs {
+    let mut take = |name: &str, costs: Result<Vec<DerivativeCosts>, String>| match costs {
         Ok(costs) => {
             costs.iter().for_each(|costs| println!("{}", report::costs_line(costs)));
             all.extend(costs.iter().map(report::costs_json));
@@ -150,7 +150,7 @@ fn results(args: &Args, mut suite: Suite, path: &Path) -> Result<ExitCode, Strin
     versions.extend(suite.compiler.iter().map(|compiler| format!("C: {}", compiler.version)));
     let llvm = diffeo_codegen::llvm::library().ok().map(|l| l.version.map(|n| n.to_string()));
     versions.extend(llvm.map(|version| format!("LLVM {}", version.join("."))));
-    let python = |library: &Library| format!("{} {}", library.name, library.version);
+    let python = |library: &PythonLibrary| format!("{} {}", library.name, library.version);
     versions.extend(suite.libraries.iter().map(python));
     let page = results::page(&all, &versions);
     std::fs::write(path, page).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -197,7 +197,7 @@ fn run(args: &Args) -> Result<ExitCode, String> {
             if args.filter.as_ref().is_some_and(|f| !name.contains(f.as_str())) {
                 continue;
             }
-            let rows: Vec<Row> = suite.measure(&kernel, &case);
+            let rows: Vec<RunnerRow> = suite.measure(&kernel, &case);
             for line in report::lines(&rows) {
                 println!("{}", report::table_line(&line, &report::WIDTHS));
             }

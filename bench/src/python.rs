@@ -1,6 +1,6 @@
 //! The kernels in NumPy and JAX: each case measured in a process of its own, where they are installed.
 
-use crate::case::{Case, Data, Kernel};
+use crate::case::{CaseData, Kernel, KernelCase};
 use crate::measure::Times;
 use serde_json::{json, Value as Json};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// An interpreter of Python with one of the libraries.
-pub struct Library {
+pub struct PythonLibrary {
     command: String,
     /// The library: `numpy` or `jax`.
     pub name: &'static str,
@@ -28,14 +28,14 @@ pub struct Measured {
     pub result: Vec<f64>,
 }
 
-impl Library {
+impl PythonLibrary {
     /// A library of `$PYTHON`, else of `python3`, if it is installed.
-    pub fn find(name: &'static str) -> Option<Library> {
+    pub fn find(name: &'static str) -> Option<PythonLibrary> {
         let command = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
         let text = format!("import numpy, {name}; print({name}.__version__)");
         let output = Command::new(&command).args(["-c", &text]).output().ok()?;
         let version = String::from_utf8_lossy(&output.stdout).trim().to_string();
-        output.status.success().then_some(Library { command, name, version })
+        output.status.success().then_some(PythonLibrary { command, name, version })
     }
 
     /// A case measured, or nothing where the kernel does not exist in Python.
@@ -45,7 +45,7 @@ impl Library {
     pub fn measure(
         &self,
         kernel: &Kernel,
-        case: &Case,
+        case: &KernelCase,
         budget: Duration,
     ) -> Result<Option<Measured>, String> {
         let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
@@ -82,12 +82,14 @@ impl Library {
 }
 
 /// Writes the arrays of a case for `run.py`.
-fn write(case: &Case, folder: &Path) -> std::io::Result<()> {
+fn write(case: &KernelCase, folder: &Path) -> std::io::Result<()> {
     let mut list = Vec::new();
     for array in &case.arrays {
         let (kind, bytes): (&str, Vec<u8>) = match &array.data {
-            Data::Reals(data) => ("float64", data.iter().flat_map(|x| x.to_le_bytes()).collect()),
-            Data::Ints(data) => ("int64", data.iter().flat_map(|n| n.to_le_bytes()).collect()),
+            CaseData::Reals(data) => {
+                ("float64", data.iter().flat_map(|x| x.to_le_bytes()).collect())
+            }
+            CaseData::Ints(data) => ("int64", data.iter().flat_map(|n| n.to_le_bytes()).collect()),
         };
         list.push(json!({"name": array.name, "shape": array.shape, "type": kind}));
         std::fs::write(folder.join(format!("{}.bin", array.name)), bytes)?;

@@ -1,7 +1,7 @@
 //! What was measured, as a table and as JSON.
 
-use crate::derivatives::Costs;
-use crate::suite::{Measurement, Row};
+use crate::derivatives::DerivativeCosts;
+use crate::suite::{Measurement, RunnerRow};
 use serde_json::{json, Value as Json};
 
 /// A time in the unit that suits it.
@@ -34,7 +34,7 @@ pub fn bytes(n: u64) -> String {
 }
 
 /// How many times as long as another runner of the case.
-fn ratio(rows: &[Row], of: &Measurement, to: &str) -> Option<f64> {
+fn ratio(rows: &[RunnerRow], of: &Measurement, to: &str) -> Option<f64> {
     let to = rows.iter().find(|r| r.runner == to)?.outcome.as_ref().ok()?;
     Some(of.times.median() / to.times.median())
 }
@@ -44,9 +44,9 @@ pub const HEAD: [&str; 8] =
     ["case", "run by", "time", "of plain C", "of good C", "compile", "memory", "allocations"];
 
 /// The rows of one case as lines of the table.
-pub fn lines(rows: &[Row]) -> Vec<[String; 8]> {
+pub fn lines(rows: &[RunnerRow]) -> Vec<[String; 8]> {
     let missing = || "–".to_string();
-    let line = |row: &Row| {
+    let line = |row: &RunnerRow| {
         let name = format!("{} {}", row.kernel, row.case);
         match &row.outcome {
             Ok(m) => {
@@ -94,8 +94,8 @@ pub fn head() -> String {
 }
 
 /// The rows of one case for programs to read: times in seconds, memory in bytes.
-pub fn json(rows: &[Row]) -> Vec<Json> {
-    let one = |row: &Row| match &row.outcome {
+pub fn json(rows: &[RunnerRow]) -> Vec<Json> {
+    let one = |row: &RunnerRow| match &row.outcome {
         Ok(m) => json!({
             "kernel": row.kernel,
             "case": row.case,
@@ -121,7 +121,7 @@ pub fn json(rows: &[Row]) -> Vec<Json> {
 }
 
 /// What derivatives of a function cost, as a line.
-pub fn costs_line(costs: &Costs) -> String {
+pub fn costs_line(costs: &DerivativeCosts) -> String {
     let one = |(what, ratio): &(String, f64)| format!("{what}: {}", digits(*ratio));
     let ratios: Vec<String> = costs.ratios.iter().map(one).collect();
     let compile = time(costs.compile.as_secs_f64());
@@ -129,7 +129,7 @@ pub fn costs_line(costs: &Costs) -> String {
 }
 
 /// The same for programs to read.
-pub fn costs_json(costs: &Costs) -> Json {
+pub fn costs_json(costs: &DerivativeCosts) -> Json {
     let ratios: serde_json::Map<String, Json> =
         costs.ratios.iter().map(|(what, ratio)| (what.clone(), json!(ratio))).collect();
     json!({

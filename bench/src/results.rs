@@ -1,18 +1,18 @@
 //! `RESULTS.md`: the tasks of GradBench, values and derivatives, of everything that runs them.
 
-use crate::case::Case;
-use crate::kernels::{tasks, Task};
+use crate::case::KernelCase;
+use crate::kernels::{tasks, GradbenchTask};
 use crate::report::{bytes, digits, time};
-use crate::suite::{Measurement, Row, Suite};
+use crate::suite::{Measurement, RunnerRow, Suite};
 use serde_json::{json, Value as Json};
 use std::fmt::Write;
 
 /// Measurements of a task on one case: rows for the value and for the derivative.
-pub struct Measured {
+pub struct TaskMeasurements {
     task: &'static str,
     case: String,
-    value: Vec<Row>,
-    derivative: Vec<Row>,
+    value: Vec<RunnerRow>,
+    derivative: Vec<RunnerRow>,
 }
 
 /// Measures the tasks whose names contain a text.
@@ -20,9 +20,9 @@ pub fn measure(
     suite: &mut Suite,
     filter: Option<&str>,
     mut seen: impl FnMut(&str),
-) -> Vec<Measured> {
+) -> Vec<TaskMeasurements> {
     let mut all = Vec::new();
-    for Task { name, value, derivative } in tasks() {
+    for GradbenchTask { name, value, derivative } in tasks() {
         for case in (derivative.cases)(suite.quick) {
             let whole = format!("{name} {}", case.label);
             if filter.is_some_and(|f| !whole.contains(f)) {
@@ -31,12 +31,12 @@ pub fn measure(
             seen(&whole);
             let peaks = std::mem::replace(&mut suite.peaks, false);
             let of_value = value.as_ref().and_then(|value| {
-                let case: Case =
+                let case: KernelCase =
                     (value.cases)(suite.quick).into_iter().find(|c| c.label == case.label)?;
                 Some(suite.measure(value, &case))
             });
             suite.peaks = peaks;
-            all.push(Measured {
+            all.push(TaskMeasurements {
                 task: name,
                 value: of_value.unwrap_or_default(),
                 derivative: suite.measure(&derivative, &case),
@@ -47,12 +47,12 @@ pub fn measure(
     all
 }
 
-impl Measured {
+impl TaskMeasurements {
     fn name(&self) -> String {
         format!("{} {}", self.task, self.case)
     }
 
-    fn find<'a>(rows: &'a [Row], runner: &str) -> Option<&'a Measurement> {
+    fn find<'a>(rows: &'a [RunnerRow], runner: &str) -> Option<&'a Measurement> {
         rows.iter().find(|r| r.runner == runner)?.outcome.as_ref().ok()
     }
 
@@ -70,7 +70,7 @@ impl Measured {
 
     /// For programs to read: times in seconds, memory in bytes.
     pub fn json(&self) -> Vec<Json> {
-        let one = |row: &Row| {
+        let one = |row: &RunnerRow| {
             let m = row.outcome.as_ref().ok()?;
             let value = Self::find(&self.value, &row.runner).map(|m| m.times.median());
             Some(json!({
@@ -95,7 +95,7 @@ fn missing() -> String {
 }
 
 /// The page, with the lines that say what ran.
-pub fn page(all: &[Measured], versions: &[String]) -> String {
+pub fn page(all: &[TaskMeasurements], versions: &[String]) -> String {
     let mut out = String::from(
         "# GradBench's tasks: values and derivatives\n\n\
          Made by `bench/results.sh`; [README.md](README.md) says how it is measured. Everything runs on one thread, on the\n\
@@ -140,8 +140,8 @@ pub fn page(all: &[Measured], versions: &[String]) -> String {
             m.name()
         );
         for runner in ENGINES.iter().chain(&OTHERS) {
-            let Some(d) = Measured::find(&m.derivative, runner) else { continue };
-            let value = Measured::find(&m.value, runner).map(|v| v.times.median());
+            let Some(d) = TaskMeasurements::find(&m.derivative, runner) else { continue };
+            let value = TaskMeasurements::find(&m.value, runner).map(|v| v.times.median());
             let compile = d.compile.as_secs_f64();
             let _ = writeln!(
                 out,

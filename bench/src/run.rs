@@ -1,6 +1,6 @@
 //! What can be called again and again.
 
-use crate::case::{Case, Kernel};
+use crate::case::{Kernel, KernelCase};
 use std::time::Duration;
 
 /// A kernel with its data, ready to be called: nothing is converted or compiled in a call.
@@ -31,21 +31,21 @@ pub struct Runner<'a> {
 }
 
 /// A kernel in Rust with its data.
-pub struct Native<'a> {
-    function: fn(&Case) -> Vec<f64>,
-    case: &'a Case,
+pub struct RustKernel<'a> {
+    function: fn(&KernelCase) -> Vec<f64>,
+    case: &'a KernelCase,
     result: Vec<f64>,
 }
 
-impl<'a> Native<'a> {
+impl<'a> RustKernel<'a> {
     /// The kernel's function in Rust, if it has one, ready for a case.
-    pub fn prepare(kernel: &Kernel, case: &'a Case) -> Option<Runner<'a>> {
-        let native = Native { function: kernel.rust?, case, result: Vec::new() };
+    pub fn prepare(kernel: &Kernel, case: &'a KernelCase) -> Option<Runner<'a>> {
+        let native = RustKernel { function: kernel.rust?, case, result: Vec::new() };
         Some(Runner { name: "Rust".into(), compile: Duration::ZERO, prepared: Box::new(native) })
     }
 }
 
-impl Prepared for Native<'_> {
+impl Prepared for RustKernel<'_> {
     fn call(&mut self) -> Result<(), String> {
         self.result = (self.function)(self.case);
         Ok(())

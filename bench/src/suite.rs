@@ -1,24 +1,24 @@
 //! A case prepared on everything that can run it, compared, measured.
 
-use crate::c::{Compiler, Style};
-use crate::case::{Case, Kernel};
+use crate::c::{CCompiler, Style};
+use crate::case::{Kernel, KernelCase};
 use crate::compare::compare;
-use crate::engines::{Engine, Program};
+use crate::engines::{BenchEngine, CheckedProgram};
 use crate::gradbench::Checkout;
 use crate::measure::{interleaved, Times};
 use crate::memory;
-use crate::python::Library;
-use crate::run::{Native, Runner};
+use crate::python::PythonLibrary;
+use crate::run::{Runner, RustKernel};
 use std::time::{Duration, Instant};
 
 /// What is to be measured.
 pub struct Suite {
     /// The C compiler, if there is one.
-    pub compiler: Option<Compiler>,
+    pub compiler: Option<CCompiler>,
     /// The engines.
-    pub engines: Vec<Box<dyn Engine>>,
+    pub engines: Vec<Box<dyn BenchEngine>>,
     /// The libraries of Python.
-    pub libraries: Vec<Library>,
+    pub libraries: Vec<PythonLibrary>,
     /// A checkout of GradBench with its tool in C++.
     pub gradbench: Option<Checkout>,
     /// How long each is measured for each case.
@@ -30,7 +30,7 @@ pub struct Suite {
 }
 
 /// The outcome for one runner.
-pub struct Row {
+pub struct RunnerRow {
     /// The kernel.
     pub kernel: &'static str,
     /// The label of the case.
@@ -62,12 +62,17 @@ pub struct Called<'a> {
 }
 
 /// A runner's name, and why it cannot run or what is wrong with its result.
-pub type Failure = (String, String);
+pub type RunnerFailure = (String, String);
 
 impl Suite {
     /// Everything that can run a case, called once: what gives another result than the first one fails.
-    pub fn called<'a>(&self, kernel: &Kernel, case: &'a Case) -> (Vec<Called<'a>>, Vec<Failure>) {
-        let (mut called, mut failures): (Vec<Called<'a>>, Vec<Failure>) = (Vec::new(), Vec::new());
+    pub fn called<'a>(
+        &self,
+        kernel: &Kernel,
+        case: &'a KernelCase,
+    ) -> (Vec<Called<'a>>, Vec<RunnerFailure>) {
+        let (mut called, mut failures): (Vec<Called<'a>>, Vec<RunnerFailure>) =
+            (Vec::new(), Vec::new());
         let mut right: Option<Vec<f64>> = None;
         let mut take = |name: &str, runner: Result<Runner<'a>, String>| {
             let checked = runner.and_then(|mut runner| {
@@ -89,15 +94,15 @@ impl Suite {
                 Err(error) => failures.push((name.to_string(), error)),
             }
         };
-        for style in Style::ALL.into_iter().filter(|style| Compiler::has(kernel, *style)) {
+        for style in Style::ALL.into_iter().filter(|style| CCompiler::has(kernel, *style)) {
             if let Some(compiler) = &self.compiler {
                 take(style.name(), compiler.prepare(kernel, case, style));
             }
         }
-        if let Some(native) = Native::prepare(kernel, case) {
+        if let Some(native) = RustKernel::prepare(kernel, case) {
             take("Rust", Ok(native));
         }
-        match Program::load(kernel) {
+        match CheckedProgram::load(kernel) {
             Ok(program) => {
                 let argument = (kernel.argument)(case);
                 for engine in &self.engines {
@@ -110,8 +115,8 @@ impl Suite {
     }
 
     /// A case measured on everything that can run it.
-    pub fn measure(&self, kernel: &Kernel, case: &Case) -> Vec<Row> {
-        let row = |runner: &str, outcome| Row {
+    pub fn measure(&self, kernel: &Kernel, case: &KernelCase) -> Vec<RunnerRow> {
+        let row = |runner: &str, outcome| RunnerRow {
             kernel: kernel.name,
             case: case.label.clone(),
             runner: runner.into(),
@@ -168,15 +173,22 @@ impl Suite {
     ///
     /// # Errors
     /// There is no such runner, or it cannot run.
-    pub fn peak(&self, kernel: &Kernel, case: &Case, runner: &str) -> Result<Option<u64>, String> {
+    pub fn peak(
+        &self,
+        kernel: &Kernel,
+        case: &KernelCase,
+        runner: &str,
+    ) -> Result<Option<u64>, String> {
         let style = Style::ALL.into_iter().find(|s| s.name() == runner);
         let engine = self.engines.iter().find(|e| e.name() == runner);
         let mut runner = match (style, &self.compiler, engine) {
             (Some(style), Some(compiler), _) => compiler.prepare(kernel, case, style)?,
             (_, _, Some(engine)) => {
-                Program::load(kernel)?.prepare(&**engine, &(kernel.argument)(case), false)?
+                CheckedProgram::load(kernel)?.prepare(&**engine, &(kernel.argument)(case), false)?
             }
-            _ => Native::prepare(kernel, case).ok_or_else(|| format!("there is no {runner}"))?,
+            _ => {
+                RustKernel::prepare(kernel, case).ok_or_else(|| format!("there is no {runner}"))?
+            }
         };
         let mut outcome = Ok(());
         let peak = memory::peak(|| outcome = runner.prepared.call());

@@ -5,21 +5,21 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// A session with the tool.
-struct Session {
+struct ToolSession {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     id: u64,
 }
 
-impl Session {
-    fn new(engine: &str) -> Session {
+impl ToolSession {
+    fn new(engine: &str) -> ToolSession {
         let mut command = Command::new(env!("CARGO_BIN_EXE_diffeo-gradbench"));
         command.args(["--engine", engine]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the tool starts");
         let to = child.stdin.take().expect("its input");
         let from = BufReader::new(child.stdout.take().expect("its output"));
-        let mut session = Session { child, to, from, id: 0 };
+        let mut session = ToolSession { child, to, from, id: 0 };
         assert_eq!(session.send(json!({ "kind": "start" }))["tool"], "diffeo");
         session
     }
@@ -57,7 +57,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for ToolSession {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -92,7 +92,7 @@ fn changed(input: &Json, way: &str, by: f64) -> Json {
 
 /// The Jacobian of a module's function by these fields, by differences: a column for each number.
 fn differences(
-    session: &mut Session,
+    session: &mut ToolSession,
     (module, function): (&str, &str),
     input: &Json,
     fields: &[&str],
@@ -119,7 +119,13 @@ fn agree(what: &str, found: &[f64], expected: &[f64]) {
 }
 
 /// The gradient of a function to a number, against differences.
-fn gradient(session: &mut Session, module: &str, names: [&str; 2], input: &Json, fields: &[&str]) {
+fn gradient(
+    session: &mut ToolSession,
+    module: &str,
+    names: [&str; 2],
+    input: &Json,
+    fields: &[&str],
+) {
     session.define(module);
     let [value, derivative] = names;
     let found = session.evaluate(module, derivative, input);
@@ -161,10 +167,10 @@ fn hello() {
 }
 
 /// Runs a test on both engines, or the one that is there.
-fn each_engine(test: impl Fn(&mut Session)) {
-    test(&mut Session::new("jit"));
+fn each_engine(test: impl Fn(&mut ToolSession)) {
+    test(&mut ToolSession::new("jit"));
     if diffeo_codegen::llvm::library().is_ok() {
-        test(&mut Session::new("llvm"));
+        test(&mut ToolSession::new("llvm"));
     }
 }
 
@@ -336,7 +342,7 @@ fn nested() {
 
 #[test]
 fn what_goes_wrong_is_told() {
-    let mut session = Session::new("jit");
+    let mut session = ToolSession::new("jit");
     for module in ["nothing", "../examples/gradbench/lse", ""] {
         let answer = session.send(json!({ "kind": "define", "module": module }));
         assert_eq!(answer["success"], false, "{answer}");
@@ -357,7 +363,7 @@ fn what_goes_wrong_is_told() {
 
 #[test]
 fn functions_run_as_often_as_is_asked() {
-    let mut session = Session::new("jit");
+    let mut session = ToolSession::new("jit");
     session.define("llsq");
     let mut count = |runs: u64, seconds: f64| {
         let input = json!({ "x": [1.0, 2.0], "n": 1000, "min_runs": runs, "min_seconds": seconds });

@@ -1,13 +1,13 @@
 //! Every kernel on small data: C (where there is a compiler), Rust and every engine give the same numbers.
 
-use diffeo_bench::c::{Compiler, Style};
+use diffeo_bench::c::{CCompiler, Style};
 use diffeo_bench::suite::Suite;
 use diffeo_bench::{derivatives, engines, kernels};
 use std::time::Duration;
 
 #[test]
 fn results_are_equal() {
-    let compiler = Compiler::find();
+    let compiler = CCompiler::find();
     if let Err(error) = &compiler {
         println!("{error}: the engines are compared with one another only");
     }
@@ -24,7 +24,7 @@ fn results_are_equal() {
     for kernel in kernels::ALL {
         for case in (kernel.cases)(true) {
             let (called, failed) = suite.called(&kernel, &case);
-            let styles = Style::ALL.iter().filter(|style| Compiler::has(&kernel, **style)).count();
+            let styles = Style::ALL.iter().filter(|style| CCompiler::has(&kernel, **style)).count();
             let wanted = suite.engines.len()
                 + if suite.compiler.is_some() { styles } else { 0 }
                 + usize::from(kernel.rust.is_some());

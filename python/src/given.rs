@@ -22,11 +22,11 @@ pub struct Given<'py> {
 
 /// The way to a value, for messages.
 #[derive(Clone)]
-pub struct Path(pub String);
+pub struct ValuePath(pub String);
 
-impl Path {
-    fn step(&self, step: impl std::fmt::Display) -> Path {
-        Path(format!("{}{step}", self.0))
+impl ValuePath {
+    fn step(&self, step: impl std::fmt::Display) -> ValuePath {
+        ValuePath(format!("{}{step}", self.0))
     }
 }
 
@@ -40,7 +40,7 @@ impl<'py> Given<'py> {
         &self,
         value: &Bound<'py, PyAny>,
         ty: &Type,
-        path: &Path,
+        path: &ValuePath,
         why: &str,
     ) -> PyResult<T> {
         let class = value.get_type().name().map_or("?".to_string(), |name| name.to_string());
@@ -63,7 +63,7 @@ impl<'py> Given<'py> {
         &mut self,
         value: &Bound<'py, PyAny>,
         ty: &Type,
-        path: &Path,
+        path: &ValuePath,
     ) -> PyResult<Value<'static>> {
         let wrong = |given: &Self, why: &str| given.wrong(value, ty, path, why);
         match ty {
@@ -151,7 +151,7 @@ impl<'py> Given<'py> {
         value: &Bound<'py, PyAny>,
         ty: &Type,
         types: &[Type],
-        path: &Path,
+        path: &ValuePath,
     ) -> PyResult<Value<'static>> {
         let Some(items) = sequence(value)? else { return self.wrong(value, ty, path, "") };
         if items.len() != types.len() {
@@ -170,7 +170,7 @@ impl<'py> Given<'py> {
         value: &Bound<'py, PyAny>,
         ty: &Type,
         element: &Type,
-        path: &Path,
+        path: &ValuePath,
     ) -> PyResult<Value<'static>> {
         let (mut rank, mut scalar) = (1, element);
         while let Type::Array(inner) = scalar {
@@ -202,7 +202,7 @@ impl<'py> Given<'py> {
         ty: &Type,
         scalar: &Type,
         rank: usize,
-        path: &Path,
+        path: &ValuePath,
     ) -> PyResult<Option<Value<'static>>> {
         let numpy = self.py.import("numpy")?;
         let array = match value.is_instance_of::<PyUntypedArray>() {
@@ -270,7 +270,7 @@ impl<'py> Given<'py> {
         &mut self,
         value: &Bound<'py, PyAny>,
         fields: &[(std::sync::Arc<str>, Type)],
-        path: &Path,
+        path: &ValuePath,
     ) -> PyResult<Option<Value<'static>>> {
         let is_frame = value.hasattr("columns")? && value.hasattr("to_numpy")?;
         let is_structured = value
@@ -320,7 +320,7 @@ impl<'py> Given<'py> {
         value: &Bound<'py, PyAny>,
         ty: &Type,
         (name, args): (&str, &[Type]),
-        path: &Path,
+        path: &ValuePath,
     ) -> PyResult<Value<'static>> {
         let constructors = self.types.constructors(ty).unwrap_or_default();
         if let (true, Ok(plot)) = (name.ends_with("Plot"), value.cast::<Plot>()) {

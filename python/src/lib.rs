@@ -26,8 +26,8 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _diffeo(module: &Bound<'_, PyModule>) -> PyResult<()> {
     program::watch_interrupts();
-    module.add_class::<program::Program>()?;
-    module.add_class::<program::Function>()?;
+    module.add_class::<program::PyProgram>()?;
+    module.add_class::<program::PyFunction>()?;
     module.add_class::<plot::Plot>()?;
     module.add_class::<server::Server>()?;
     module.add_function(wrap_pyfunction!(program::interrupt, module)?)?;

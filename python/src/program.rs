@@ -1,7 +1,7 @@
 //! Programs and functions.
 
 use crate::error::{error, message};
-use crate::given::{Given, Path};
+use crate::given::{Given, ValuePath};
 use crate::taken;
 use diffeo::{Engine, HostOptions, Kinks, Report, Type, Value};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
@@ -35,8 +35,8 @@ pub fn interrupt() {
 }
 
 /// A program of Diffeo.
-#[pyclass(frozen, module = "diffeo._diffeo")]
-pub struct Program {
+#[pyclass(name = "Program", frozen, module = "diffeo._diffeo")]
+pub struct PyProgram {
     inner: diffeo::Program,
     /// The classes of its constructors.
     classes: Py<PyDict>,
@@ -119,7 +119,7 @@ fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<HostOptions> {
 }
 
 #[pymethods]
-impl Program {
+impl PyProgram {
     #[new]
     #[pyo3(signature = (name, text, classes))]
     fn new(
@@ -127,13 +127,13 @@ impl Program {
         name: String,
         text: Option<String>,
         classes: Py<PyDict>,
-    ) -> PyResult<Program> {
+    ) -> PyResult<PyProgram> {
         let made = py.detach(|| match &text {
             Some(text) => diffeo::Program::from_text(&name, text),
             None => diffeo::Program::from_file(&name),
         });
         let inner = made.map_err(|e| error(py, &e))?;
-        Ok(Program { inner, classes, source: (name, text) })
+        Ok(PyProgram { inner, classes, source: (name, text) })
     }
 
     /// Names of the definitions, and whether they are functions.
@@ -166,14 +166,14 @@ impl Program {
         slf: &Bound<'_, Self>,
         name: &str,
         given: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Function> {
+    ) -> PyResult<PyFunction> {
         let (py, program) = (slf.py(), slf.get());
         let options = options(given)?;
         let made = py.detach(|| program.inner.function_with(name, options));
         let inner = made.map_err(|e| error(py, &e))?;
         let options = given.map(|given| given.clone().unbind());
         let steps = vec![("function".to_string(), name.to_string(), Vec::new())];
-        Ok(Function { inner, program: slf.clone().unbind(), steps, options })
+        Ok(PyFunction { inner, program: slf.clone().unbind(), steps, options })
     }
 
     /// The function that an expression is, in the scope of the program.
@@ -182,14 +182,14 @@ impl Program {
         slf: &Bound<'_, Self>,
         text: &str,
         given: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Function> {
+    ) -> PyResult<PyFunction> {
         let (py, program) = (slf.py(), slf.get());
         let options = options(given)?;
         let made = py.detach(|| program.inner.expression(text, options));
         let inner = made.map_err(|e| error(py, &e))?;
         let options = given.map(|given| given.clone().unbind());
         let steps = vec![("expression".to_string(), text.to_string(), Vec::new())];
-        Ok(Function { inner, program: slf.clone().unbind(), steps, options })
+        Ok(PyFunction { inner, program: slf.clone().unbind(), steps, options })
     }
 
     /// The value of a constant.
@@ -208,16 +208,16 @@ impl Program {
 
 // A function of a program, or a derivative of one. (A comment for Rust: the class has no text of its own, so that each
 // function shows its own.)
-#[pyclass(frozen, module = "diffeo._diffeo", weakref)]
-pub struct Function {
+#[pyclass(name = "Function", frozen, module = "diffeo._diffeo", weakref)]
+pub struct PyFunction {
     inner: diffeo::Function,
-    program: Py<Program>,
+    program: Py<PyProgram>,
     /// How it is made of the program: what is done, a name, argument numbers.
     steps: Vec<(String, String, Vec<u32>)>,
     options: Option<Py<PyDict>>,
 }
 
-impl Function {
+impl PyFunction {
     /// What Ctrl-C sets from now on, for a call of the main thread.
     pub fn interrupt_flag() -> Option<Arc<AtomicBool>> {
         let main = MAIN.get() == Some(&std::thread::current().id());
@@ -233,13 +233,13 @@ impl Function {
         py: Python<'_>,
         step: (&str, Vec<u32>),
         make: impl FnOnce(&diffeo::Function) -> Result<diffeo::Function, diffeo::Error> + Send,
-    ) -> PyResult<Function> {
+    ) -> PyResult<PyFunction> {
         let made = py.detach(|| make(&self.inner));
         let inner = made.map_err(|e| error(py, &e))?;
         let mut steps = self.steps.clone();
         steps.push((step.0.to_string(), String::new(), step.1));
         let options = self.options.as_ref().map(|options| options.clone_ref(py));
-        Ok(Function { inner, program: self.program.clone_ref(py), steps, options })
+        Ok(PyFunction { inner, program: self.program.clone_ref(py), steps, options })
     }
 
     /// The argument of a call: the tuple of several.
@@ -258,7 +258,7 @@ impl Function {
                 return given.value(
                     &args.get_item(0)?,
                     from,
-                    &Path(format!("the argument of {name}")),
+                    &ValuePath(format!("the argument of {name}")),
                 );
             }
         }
@@ -272,7 +272,7 @@ impl Function {
             return Ok(Value::Unit);
         }
         let value = |given: &mut Given<'py>, i: usize| {
-            let path = Path(format!("argument {i} of {name}"));
+            let path = ValuePath(format!("argument {i} of {name}"));
             given.value(&args.get_item(i)?, &types[i], &path)
         };
         if let Type::Tuple(_) = from {
@@ -284,7 +284,7 @@ impl Function {
 }
 
 #[pymethods]
-impl Function {
+impl PyFunction {
     #[pyo3(signature = (*args))]
     fn __call__<'py>(
         &self,
@@ -293,7 +293,7 @@ impl Function {
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut given = Given::new(py, self.inner.types());
         let argument = self.argument(&mut given, args)?;
-        let flag = Function::interrupt_flag();
+        let flag = PyFunction::interrupt_flag();
         let result = py.detach(|| self.inner.evaluate_until(&argument, flag));
         let value = match result {
             Ok(value) => value,
@@ -309,31 +309,31 @@ impl Function {
     }
 
     /// The gradient by these arguments.
-    fn _grad(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<Function> {
+    fn _grad(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<PyFunction> {
         let at = argnums.iter().map(|i| *i as usize).collect::<Vec<_>>();
         self.derived(py, ("grad", argnums), move |f| f.grad(&at))
     }
 
     /// Value and gradient by these arguments.
-    fn _value_and_grad(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<Function> {
+    fn _value_and_grad(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<PyFunction> {
         let at = argnums.iter().map(|i| *i as usize).collect::<Vec<_>>();
         self.derived(py, ("value_and_grad", argnums), move |f| f.value_and_grad(&at))
     }
 
     /// Value and pullback by these arguments.
-    fn _vjp(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<Function> {
+    fn _vjp(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<PyFunction> {
         let at = argnums.iter().map(|i| *i as usize).collect::<Vec<_>>();
         self.derived(py, ("vjp", argnums), move |f| f.vjp(&at))
     }
 
     /// Value and pushforward by these arguments.
-    fn _jvp(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<Function> {
+    fn _jvp(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<PyFunction> {
         let at = argnums.iter().map(|i| *i as usize).collect::<Vec<_>>();
         self.derived(py, ("jvp", argnums), move |f| f.jvp(&at))
     }
 
     /// Jets in `k` variables up to order `r`.
-    fn _jet(&self, py: Python<'_>, kr: (u32, u32)) -> PyResult<Function> {
+    fn _jet(&self, py: Python<'_>, kr: (u32, u32)) -> PyResult<PyFunction> {
         self.derived(py, ("jet", vec![kr.0, kr.1]), move |f| f.jet(kr.0, kr.1))
     }
 
@@ -409,7 +409,7 @@ impl Function {
     }
 
     #[getter]
-    fn program(&self, py: Python<'_>) -> Py<Program> {
+    fn program(&self, py: Python<'_>) -> Py<PyProgram> {
         self.program.clone_ref(py)
     }
 

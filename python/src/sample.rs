@@ -1,8 +1,8 @@
 //! Draws from posterior distributions: `diffeo._sample` gives them to ArviZ.
 
 use crate::error::{error, message};
-use crate::given::{Given, Path};
-use crate::program::Function;
+use crate::given::{Given, ValuePath};
+use crate::program::PyFunction;
 use crate::taken;
 use diffeo::{Array, Chain, Names, SampleOptions, Samples, Step, Summary, Type, Value, Variable};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
@@ -130,7 +130,7 @@ pub fn sample<'py>(
     given: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut options = options(given, function.options().clone())?;
-    let flag = Function::interrupt_flag();
+    let flag = PyFunction::interrupt_flag();
     if let Some(flag) = &flag {
         options.host.interrupt = Some(flag.clone());
     }
@@ -146,7 +146,7 @@ pub fn sample<'py>(
         true => Value::Record(Vec::new()),
         false => {
             let ty = Type::Record(fields.into());
-            kept.value(data, &ty, &Path(format!("the data of {name}")))?
+            kept.value(data, &ty, &ValuePath(format!("the data of {name}")))?
         }
     };
     let sampled = py.detach(|| program.sample(name, &data, &options));

@@ -97,7 +97,7 @@ struct List {
 }
 
 #[repr(C)]
-struct Span {
+struct ByteSpan {
     text: *const u8,
     length: usize,
 }
@@ -108,7 +108,7 @@ struct Attributes {
     extension: *mut Extension,
     size: i64,
     types: *mut c_int,
-    names: *mut *mut Span,
+    names: *mut *mut ByteSpan,
     values: *mut *mut c_void,
 }
 
@@ -120,7 +120,7 @@ struct Scalar {
 
 /// What XLA gives to a handler.
 #[repr(C)]
-pub struct Frame {
+pub struct CallFrame {
     struct_size: usize,
     extension: *mut Extension,
     api: *const Api,
@@ -137,7 +137,7 @@ const S64: c_int = 5;
 const F32: c_int = 11;
 const F64: c_int = 12;
 
-impl Frame {
+impl CallFrame {
     /// An attribute that is a number of 64 bits.
     ///
     /// # Safety
@@ -385,15 +385,15 @@ fn take(
 }
 
 /// Buffers that several threads look at, each at rows of its own.
-struct Shared<'f>(Vec<&'f Buffer>);
+struct SharedBuffers<'f>(Vec<&'f Buffer>);
 
 // SAFETY: arguments are only read, and of results each row is written by one thread.
-unsafe impl Sync for Shared<'_> {}
+unsafe impl Sync for SharedBuffers<'_> {}
 
 fn row(
     function: &Function,
-    args: &Shared<'_>,
-    results: &Shared<'_>,
+    args: &SharedBuffers<'_>,
+    results: &SharedBuffers<'_>,
     batch: usize,
     row: usize,
 ) -> Result<(), String> {
@@ -409,7 +409,7 @@ fn row(
 /// # Safety
 /// XLA calls it, with a frame of its own.
 #[no_mangle]
-pub unsafe extern "C" fn diffeo_xla_call(frame: *mut Frame) -> *mut c_void {
+pub unsafe extern "C" fn diffeo_xla_call(frame: *mut CallFrame) -> *mut c_void {
     // SAFETY: by the condition of the function.
     let frame = unsafe { &*frame };
     let mut extension = frame.extension;
@@ -433,8 +433,8 @@ pub unsafe extern "C" fn diffeo_xla_call(frame: *mut Frame) -> *mut c_void {
         let batch = batch.unwrap_or(0) as usize;
         // SAFETY: the frame is XLA's.
         let (args, results) =
-            unsafe { (Frame::buffers(&frame.args), Frame::buffers(&frame.results)) };
-        let (args, results) = (Shared(args), Shared(results));
+            unsafe { (CallFrame::buffers(&frame.args), CallFrame::buffers(&frame.results)) };
+        let (args, results) = (SharedBuffers(args), SharedBuffers(results));
         let some = args.0.first().or(results.0.first());
         let rows: usize = some.map_or(1, |b| b.sizes()[..batch].iter().product::<i64>() as usize);
         // Asking how many processors there are takes longer than a small function.

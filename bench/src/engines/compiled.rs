@@ -1,25 +1,25 @@
 //! The engines that make machine code.
 
-use super::{argument, messages, numbers, Compiled, Engine};
-use crate::case::Value;
+use super::{argument, messages, numbers, BenchEngine, CompiledEntry};
+use crate::case::OwnedValue;
 use crate::run::Prepared;
 use diffeo::{Engine as Kind, Entry, Options, Prepared as Code, Session};
-use diffeo_array::value::Value as Operand;
+use diffeo_array::value::FlatValue;
 
 /// An engine that makes machine code.
-pub struct Native {
+pub struct CompiledEngine {
     name: &'static str,
     kind: Kind,
 }
 
 /// Cranelift.
-pub const JIT: Native = Native { name: "jit", kind: Kind::Jit };
+pub const JIT: CompiledEngine = CompiledEngine { name: "jit", kind: Kind::Jit };
 /// LLVM.
-pub const LLVM: Native = Native { name: "llvm", kind: Kind::Llvm };
+pub const LLVM: CompiledEngine = CompiledEngine { name: "llvm", kind: Kind::Llvm };
 /// The C compiler.
-pub const C: Native = Native { name: "c", kind: Kind::C };
+pub const C: CompiledEngine = CompiledEngine { name: "c", kind: Kind::C };
 
-impl Engine for Native {
+impl BenchEngine for CompiledEngine {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -28,34 +28,34 @@ impl Engine for Native {
         &self,
         session: &'a Session,
         entry: &'a Entry,
-    ) -> Result<Box<dyn Compiled + 'a>, String> {
+    ) -> Result<Box<dyn CompiledEntry + 'a>, String> {
         let code = session.prepare(entry, Options::default(), self.kind);
         let code = code.map_err(|why| messages(session, &[*why]))?;
-        Ok(Box::new(Ready { entry, code }))
+        Ok(Box::new(CompiledReady { entry, code }))
     }
 }
 
-struct Ready<'a> {
+struct CompiledReady<'a> {
     entry: &'a Entry,
     code: Code,
 }
 
-impl Compiled for Ready<'_> {
-    fn prepare(self: Box<Self>, value: &Value) -> Result<Box<dyn Prepared>, String> {
+impl CompiledEntry for CompiledReady<'_> {
+    fn prepare(self: Box<Self>, value: &OwnedValue) -> Result<Box<dyn Prepared>, String> {
         let arguments = self.code.arguments(&argument(self.entry, value)?);
         let (code, entry) = (self.code, self.entry.clone());
-        Ok(Box::new(Call { entry, code, arguments, results: Vec::new() }))
+        Ok(Box::new(CompiledCall { entry, code, arguments, results: Vec::new() }))
     }
 }
 
-struct Call {
+struct CompiledCall {
     entry: Entry,
     code: Code,
-    arguments: Vec<Operand>,
-    results: Vec<Operand>,
+    arguments: Vec<FlatValue>,
+    results: Vec<FlatValue>,
 }
 
-impl Prepared for Call {
+impl Prepared for CompiledCall {
     fn call(&mut self) -> Result<(), String> {
         let results = self.code.call(&self.arguments);
         self.results = results.map_err(|e| e.to_diagnostic().message)?;

@@ -1,16 +1,16 @@
 //! The evaluator of Core.
 
-use super::{argument, messages, numbers, Compiled, Engine};
-use crate::case::Value;
+use super::{argument, messages, numbers, BenchEngine, CompiledEntry};
+use crate::case::OwnedValue;
 use crate::run::Prepared;
 use diffeo::{Entry, Options, Session};
 use diffeo_calculus::eval::Machine;
 use diffeo_calculus::value::Value as Core;
 
 /// The evaluator.
-pub struct Evaluator;
+pub struct EvaluatorEngine;
 
-impl Engine for Evaluator {
+impl BenchEngine for EvaluatorEngine {
     fn name(&self) -> &'static str {
         "interp"
     }
@@ -19,29 +19,29 @@ impl Engine for Evaluator {
         &self,
         session: &'a Session,
         entry: &'a Entry,
-    ) -> Result<Box<dyn Compiled + 'a>, String> {
+    ) -> Result<Box<dyn CompiledEntry + 'a>, String> {
         let mut machine = Machine::new(entry.program.clone(), Options::default());
         let function = machine.eval_global(entry.global);
         let function = function.map_err(|e| messages(session, &[session.explain(entry, &e)]))?;
-        Ok(Box::new(Ready { entry, machine, function }))
+        Ok(Box::new(EvaluatorReady { entry, machine, function }))
     }
 }
 
-struct Ready<'a> {
+struct EvaluatorReady<'a> {
     entry: &'a Entry,
     machine: Machine,
     function: Core,
 }
 
-impl Compiled for Ready<'_> {
-    fn prepare(self: Box<Self>, value: &Value) -> Result<Box<dyn Prepared>, String> {
+impl CompiledEntry for EvaluatorReady<'_> {
+    fn prepare(self: Box<Self>, value: &OwnedValue) -> Result<Box<dyn Prepared>, String> {
         let argument = argument(self.entry, value)?;
         let (machine, function, entry) = (self.machine, self.function, self.entry.clone());
-        Ok(Box::new(Call { entry, machine, function, argument, result: Core::Unit }))
+        Ok(Box::new(EvaluatorCall { entry, machine, function, argument, result: Core::Unit }))
     }
 }
 
-struct Call {
+struct EvaluatorCall {
     entry: Entry,
     machine: Machine,
     function: Core,
@@ -49,7 +49,7 @@ struct Call {
     result: Core,
 }
 
-impl Prepared for Call {
+impl Prepared for EvaluatorCall {
     fn call(&mut self) -> Result<(), String> {
         let result = self.machine.apply(&self.function, self.argument.clone());
         self.result = result.map_err(|e| e.to_diagnostic().message)?;

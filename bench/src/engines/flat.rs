@@ -1,18 +1,18 @@
 //! The evaluator of Flat.
 
-use super::{argument, messages, numbers, Compiled, Engine};
-use crate::case::Value;
+use super::{argument, messages, numbers, BenchEngine, CompiledEntry};
+use crate::case::OwnedValue;
 use crate::run::Prepared;
 use diffeo::lower::value::Interface;
 use diffeo::lower::Lowered;
 use diffeo::{pipeline, Entry, Options, Session};
-use diffeo_array::eval::Evaluator;
-use diffeo_array::value::Value as Operand;
+use diffeo_array::eval::FlatEvaluator;
+use diffeo_array::value::FlatValue;
 
 /// The evaluator of Flat, after all passes.
 pub struct Flat;
 
-impl Engine for Flat {
+impl BenchEngine for Flat {
     fn name(&self) -> &'static str {
         "flat"
     }
@@ -25,38 +25,38 @@ impl Engine for Flat {
         &self,
         session: &'a Session,
         entry: &'a Entry,
-    ) -> Result<Box<dyn Compiled + 'a>, String> {
+    ) -> Result<Box<dyn CompiledEntry + 'a>, String> {
         let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {});
         let Lowered { module, interface } =
             lowered.map_err(|why| messages(session, &[why.to_diagnostic(entry.span)]))?;
-        let evaluator = Evaluator::new(module.into(), Options::default());
-        Ok(Box::new(Ready { entry, evaluator, interface }))
+        let evaluator = FlatEvaluator::new(module.into(), Options::default());
+        Ok(Box::new(FlatReady { entry, evaluator, interface }))
     }
 }
 
-struct Ready<'a> {
+struct FlatReady<'a> {
     entry: &'a Entry,
-    evaluator: Evaluator,
+    evaluator: FlatEvaluator,
     interface: Interface,
 }
 
-impl Compiled for Ready<'_> {
-    fn prepare(self: Box<Self>, value: &Value) -> Result<Box<dyn Prepared>, String> {
+impl CompiledEntry for FlatReady<'_> {
+    fn prepare(self: Box<Self>, value: &OwnedValue) -> Result<Box<dyn Prepared>, String> {
         let arguments = self.interface.arguments(&argument(self.entry, value)?);
         let (evaluator, interface, entry) = (self.evaluator, self.interface, self.entry.clone());
-        Ok(Box::new(Call { entry, evaluator, interface, arguments, results: Vec::new() }))
+        Ok(Box::new(FlatCall { entry, evaluator, interface, arguments, results: Vec::new() }))
     }
 }
 
-struct Call {
+struct FlatCall {
     entry: Entry,
-    evaluator: Evaluator,
+    evaluator: FlatEvaluator,
     interface: Interface,
-    arguments: Vec<Operand>,
-    results: Vec<Operand>,
+    arguments: Vec<FlatValue>,
+    results: Vec<FlatValue>,
 }
 
-impl Prepared for Call {
+impl Prepared for FlatCall {
     fn call(&mut self) -> Result<(), String> {
         let results = self.evaluator.run(self.arguments.clone());
         self.results = results.map_err(|e| e.to_diagnostic().message)?;

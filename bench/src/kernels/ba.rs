@@ -1,7 +1,7 @@
 //! Bundle adjustment.
 
-use crate::case::Value;
-use crate::case::{Array, Case, Kernel};
+use crate::case::OwnedValue;
+use crate::case::{CaseArray, Kernel, KernelCase};
 use crate::kernels::small::derivative;
 use crate::random::Random;
 
@@ -18,10 +18,10 @@ pub const BA: Kernel = Kernel {
 
 derivative! {
     /// The entries of the Jacobian that are not structurally zero.
-    JACOBIAN "ba_jacobian" BA "derivatives", |case: &Case| 31 * case.reals("weights").len()
+    JACOBIAN "ba_jacobian" BA "derivatives", |case: &KernelCase| 31 * case.reals("weights").len()
 }
 
-fn cases(quick: bool) -> Vec<Case> {
+fn cases(quick: bool) -> Vec<KernelCase> {
     if quick {
         return vec![case("n=5 m=30 p=100", 5, 30, 100)];
     }
@@ -33,7 +33,7 @@ fn cases(quick: bool) -> Vec<Case> {
 
 /// Cameras near the origin look along z at points some units away. Observation i is of point i by camera i, modulo
 /// their numbers, as in ADBench. One camera is not turned.
-fn case(label: &str, n: usize, m: usize, p: usize) -> Case {
+fn case(label: &str, n: usize, m: usize, p: usize) -> KernelCase {
     let mut random = Random::new(2);
     let mut cameras = Vec::with_capacity(11 * n);
     for camera in 0..n {
@@ -51,20 +51,20 @@ fn case(label: &str, n: usize, m: usize, p: usize) -> Case {
     });
     let points = points.collect();
     let arrays = vec![
-        Array::reals("cameras", &[n, 11], cameras),
-        Array::reals("points", &[m, 3], points),
-        Array::reals("weights", &[p], random.between(0.5, 1.5, p)),
-        Array::ints(
+        CaseArray::reals("cameras", &[n, 11], cameras),
+        CaseArray::reals("points", &[m, 3], points),
+        CaseArray::reals("weights", &[p], random.between(0.5, 1.5, p)),
+        CaseArray::ints(
             "observations",
             &[p, 2],
             (0..p).flat_map(|i| [(i % n) as i64, (i % m) as i64]).collect(),
         ),
-        Array::reals("features", &[p, 2], random.between(-100.0, 100.0, 2 * p)),
+        CaseArray::reals("features", &[p, 2], random.between(-100.0, 100.0, 2 * p)),
     ];
-    Case { label: label.into(), sizes: vec![p as i64], arrays, results: 3 * p }
+    KernelCase { label: label.into(), sizes: vec![p as i64], arrays, results: 3 * p }
 }
 
-fn argument(case: &Case) -> Value {
+fn argument(case: &KernelCase) -> OwnedValue {
     let names = ["cams", "x", "w", "obs", "feats"];
-    Value::record(names.into_iter().zip(case.arrays.iter().map(Array::value)))
+    OwnedValue::record(names.into_iter().zip(case.arrays.iter().map(CaseArray::value)))
 }

@@ -1,6 +1,6 @@
 //! Gaussian mixtures.
 
-use crate::case::{Array, Case, Kernel};
+use crate::case::{CaseArray, Kernel, KernelCase};
 use crate::random::Random;
 
 /// The parameters of a mixture.
@@ -11,7 +11,7 @@ pub const GMM: Kernel = Kernel {
     name: "gmm",
     program: "examples/gradbench/gmm.deo",
     entry: "objective",
-    argument: Case::record,
+    argument: KernelCase::record,
     parameters: &FITTED,
     rust: None,
     cases,
@@ -21,7 +21,7 @@ pub const GMM: Kernel = Kernel {
 pub const GRADIENT: Kernel =
     Kernel { name: "gmm_gradient", entry: "jacobian", cases: gradients, ..GMM };
 
-fn gradients(quick: bool) -> Vec<Case> {
+fn gradients(quick: bool) -> Vec<KernelCase> {
     let mut cases = cases(quick);
     for case in &mut cases {
         case.results = FITTED.iter().map(|name| case.reals(name).len()).sum();
@@ -29,7 +29,7 @@ fn gradients(quick: bool) -> Vec<Case> {
     cases
 }
 
-fn cases(quick: bool) -> Vec<Case> {
+fn cases(quick: bool) -> Vec<KernelCase> {
     if quick {
         // Of two numbers of points, one is no multiple of the lanes.
         return vec![case("n=35 d=5 k=4", 35, 5, 4), case("n=64 d=1 k=1", 64, 1, 1)];
@@ -42,18 +42,18 @@ fn cases(quick: bool) -> Vec<Case> {
 }
 
 /// As GradBench draws them.
-fn case(label: &str, n: usize, d: usize, k: usize) -> Case {
+fn case(label: &str, n: usize, d: usize, k: usize) -> KernelCase {
     let mut random = Random::new(1);
     let t = d * (d - 1) / 2;
     let arrays = vec![
-        Array::reals("alpha", &[k], random.normals(k)),
-        Array::reals("mu", &[k, d], random.between(0.0, 1.0, k * d)),
-        Array::reals("q", &[k, d], random.normals(k * d)),
-        Array::reals("l", &[k, t], random.normals(k * t)),
-        Array::reals("x", &[n, d], random.normals(n * d)),
-        Array::reals("gamma", &[], vec![1.0]),
-        Array::ints("m", &[], vec![0]),
+        CaseArray::reals("alpha", &[k], random.normals(k)),
+        CaseArray::reals("mu", &[k, d], random.between(0.0, 1.0, k * d)),
+        CaseArray::reals("q", &[k, d], random.normals(k * d)),
+        CaseArray::reals("l", &[k, t], random.normals(k * t)),
+        CaseArray::reals("x", &[n, d], random.normals(n * d)),
+        CaseArray::reals("gamma", &[], vec![1.0]),
+        CaseArray::ints("m", &[], vec![0]),
     ];
     let sizes = vec![n as i64, d as i64, k as i64];
-    Case { label: label.into(), sizes, arrays, results: 1 }
+    KernelCase { label: label.into(), sizes, arrays, results: 1 }
 }

@@ -1,7 +1,7 @@
 //! Hand tracking.
 
-use crate::case::Value;
-use crate::case::{Array, Case, Kernel};
+use crate::case::OwnedValue;
+use crate::case::{CaseArray, Kernel, KernelCase};
 use crate::kernels::small::derivative;
 use crate::random::Random;
 
@@ -18,7 +18,7 @@ pub const HT: Kernel = Kernel {
 
 derivative! {
     /// Their Jacobian.
-    JACOBIAN "ht_jacobian" HT "jacobian", |case: &Case| {
+    JACOBIAN "ht_jacobian" HT "jacobian", |case: &KernelCase| {
         let columns = if case.reals("us").is_empty() { 26 } else { 28 };
         case.reals("points").len() * columns
     }
@@ -26,7 +26,7 @@ derivative! {
 
 const BONES: usize = 22;
 
-fn cases(quick: bool) -> Vec<Case> {
+fn cases(quick: bool) -> Vec<KernelCase> {
     if quick {
         return vec![
             case("simple n=7", 7, 40, 30, false),
@@ -61,7 +61,13 @@ fn inverse(a: &Matrix) -> Matrix {
 
 /// A hand of a wrist, five fingers of four bones and a forearm. Each vertex follows four bones; as in ADBench's
 /// larger hand, the triangles lie on its first 544 vertices.
-fn case(label: &str, n: usize, vertices: usize, triangles: usize, on_triangles: bool) -> Case {
+fn case(
+    label: &str,
+    n: usize,
+    vertices: usize,
+    triangles: usize,
+    on_triangles: bool,
+) -> KernelCase {
     let mut random = Random::new(3);
     let (mut parents, mut relatives, mut inverses) = (Vec::new(), Vec::new(), Vec::new());
     let mut absolutes: Vec<Matrix> = Vec::new();
@@ -91,27 +97,32 @@ fn case(label: &str, n: usize, vertices: usize, triangles: usize, on_triangles: 
     let targets = if on_triangles { triangles } else { vertices };
     let us = if on_triangles { n } else { 0 };
     let arrays = vec![
-        Array::reals("theta", &[26], random.between(-0.5, 0.5, 26)),
-        Array::reals("us", &[us, 2], random.between(0.0, 0.5, 2 * us)),
-        Array::ints("parents", &[BONES], parents),
-        Array::reals("base_relatives", &[BONES, 4, 4], relatives),
-        Array::reals("inverse_base_absolutes", &[BONES, 4, 4], inverses),
-        Array::reals("positions", &[vertices, 4], positions),
-        Array::reals("weights", &[vertices, BONES], weights),
-        Array::ints(
+        CaseArray::reals("theta", &[26], random.between(-0.5, 0.5, 26)),
+        CaseArray::reals("us", &[us, 2], random.between(0.0, 0.5, 2 * us)),
+        CaseArray::ints("parents", &[BONES], parents),
+        CaseArray::reals("base_relatives", &[BONES, 4, 4], relatives),
+        CaseArray::reals("inverse_base_absolutes", &[BONES, 4, 4], inverses),
+        CaseArray::reals("positions", &[vertices, 4], positions),
+        CaseArray::reals("weights", &[vertices, BONES], weights),
+        CaseArray::ints(
             "triangles",
             &[triangles, 3],
             (0..3 * triangles).map(|_| random.below(corners)).collect(),
         ),
-        Array::ints("mirrored", &[], vec![1]),
-        Array::ints("correspondences", &[n], (0..n).map(|_| random.below(targets)).collect()),
-        Array::reals("points", &[n, 3], random.between(-3.0, 3.0, 3 * n)),
+        CaseArray::ints("mirrored", &[], vec![1]),
+        CaseArray::ints("correspondences", &[n], (0..n).map(|_| random.below(targets)).collect()),
+        CaseArray::reals("points", &[n, 3], random.between(-3.0, 3.0, 3 * n)),
     ];
     let sizes = [n, BONES, vertices, triangles, usize::from(on_triangles)];
-    Case { label: label.into(), sizes: sizes.map(|s| s as i64).to_vec(), arrays, results: 3 * n }
+    KernelCase {
+        label: label.into(),
+        sizes: sizes.map(|s| s as i64).to_vec(),
+        arrays,
+        results: 3 * n,
+    }
 }
 
-fn argument(case: &Case) -> Value {
+fn argument(case: &KernelCase) -> OwnedValue {
     let model = [
         ("parents", "parents"),
         ("base_relatives", "base_relatives"),
@@ -121,12 +132,12 @@ fn argument(case: &Case) -> Value {
         ("triangles", "triangles"),
     ];
     let model = model.into_iter().map(|(field, name)| (field, case.array(name).value()));
-    let mirrored: Value = (case.ints("mirrored")[0] != 0).into();
-    let data = Value::record([
-        ("model", Value::record(model.chain([("is_mirrored", mirrored)]))),
+    let mirrored: OwnedValue = (case.ints("mirrored")[0] != 0).into();
+    let data = OwnedValue::record([
+        ("model", OwnedValue::record(model.chain([("is_mirrored", mirrored)]))),
         ("correspondences", case.array("correspondences").value()),
         ("points", case.array("points").value()),
     ]);
     let (theta, us) = (case.array("theta").value(), case.array("us").value());
-    Value::record([("theta", theta), ("us", us), ("data", data)])
+    OwnedValue::record([("theta", theta), ("us", us), ("data", data)])
 }

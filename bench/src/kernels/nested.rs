@@ -1,6 +1,6 @@
 //! Derivatives in derivatives: minima by gradient descent, of functions that take derivatives.
 
-use crate::case::{Array, Case, Kernel};
+use crate::case::{CaseArray, Kernel, KernelCase};
 
 /// The kernels: each by forward (f) and reverse mode (r) outside and inside.
 pub const ALL: [Kernel; 8] = [
@@ -19,12 +19,12 @@ const fn particle(name: &'static str, entry: &'static str) -> Kernel {
         name,
         program: "examples/gradbench/particle.deo",
         entry,
-        argument: Case::record,
+        argument: KernelCase::record,
         parameters: &[],
         rust: None,
         cases: |_| {
-            let arrays = vec![Array::reals("w", &[], vec![0.0])];
-            vec![Case { label: "w=0".into(), sizes: Vec::new(), arrays, results: 1 }]
+            let arrays = vec![CaseArray::reals("w", &[], vec![0.0])];
+            vec![KernelCase { label: "w=0".into(), sizes: Vec::new(), arrays, results: 1 }]
         },
     }
 }
@@ -34,12 +34,12 @@ const fn saddle(name: &'static str, entry: &'static str) -> Kernel {
         name,
         program: "examples/gradbench/saddle.deo",
         entry,
-        argument: Case::record,
+        argument: KernelCase::record,
         parameters: &[],
         rust: None,
         cases: |_| {
-            let arrays = vec![Array::reals("start", &[2], vec![1.0, 1.0])];
-            vec![Case { label: "start=(1, 1)".into(), sizes: Vec::new(), arrays, results: 4 }]
+            let arrays = vec![CaseArray::reals("start", &[2], vec![1.0, 1.0])];
+            vec![KernelCase { label: "start=(1, 1)".into(), sizes: Vec::new(), arrays, results: 4 }]
         },
     }
 }

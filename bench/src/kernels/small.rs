@@ -1,6 +1,6 @@
 //! The kernels with simple data.
 
-use crate::case::{Array, Case, Kernel};
+use crate::case::{CaseArray, Kernel, KernelCase};
 use crate::random::Random;
 
 /// A kernel whose argument is the record of its arrays, with one case.
@@ -11,7 +11,7 @@ macro_rules! kernel {
             name: $name,
             program: $program,
             entry: $entry,
-            argument: Case::record,
+            argument: KernelCase::record,
             parameters: &$parameters,
             rust: None,
             cases: |quick| vec![$case(quick)],
@@ -43,30 +43,30 @@ kernel! {
     LLSQ "llsq" "examples/gradbench/llsq.deo" "primal" ["x"], |quick| {
         let (n, m) = if quick { (70, 9) } else { (16_392, 128) };
         let arrays = vec![
-            Array::reals("x", &[m], Random::new(5).between(0.0, 1.0, m)),
-            Array::ints("n", &[], vec![n]),
+            CaseArray::reals("x", &[m], Random::new(5).between(0.0, 1.0, m)),
+            CaseArray::ints("n", &[], vec![n]),
         ];
-        Case { label: format!("n={n} m={m}"), sizes: vec![m as i64], arrays, results: 1 }
+        KernelCase { label: format!("n={n} m={m}"), sizes: vec![m as i64], arrays, results: 1 }
     }
 }
 
 derivative! {
     /// Its gradient.
-    LLSQ_GRADIENT "llsq_gradient" LLSQ "gradient", |case: &Case| case.reals("x").len()
+    LLSQ_GRADIENT "llsq_gradient" LLSQ "gradient", |case: &KernelCase| case.reals("x").len()
 }
 
 kernel! {
     /// The logarithm of a sum of exponentials.
     LSE "lse" "examples/gradbench/lse.deo" "primal" ["x"], |quick| {
         let n = if quick { 1_003 } else { 1_000_000 };
-        let arrays = vec![Array::reals("x", &[n], Random::new(6).between(-100.0, 100.0, n))];
-        Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
+        let arrays = vec![CaseArray::reals("x", &[n], Random::new(6).between(-100.0, 100.0, n))];
+        KernelCase { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
     }
 }
 
 derivative! {
     /// Its gradient.
-    LSE_GRADIENT "lse_gradient" LSE "gradient", |case: &Case| case.reals("x").len()
+    LSE_GRADIENT "lse_gradient" LSE "gradient", |case: &KernelCase| case.reals("x").len()
 }
 
 kernel! {
@@ -74,16 +74,16 @@ kernel! {
     DET "det" "examples/gradbench/det.deo" "primal" ["A"], |quick| {
         let n = if quick { 5 } else { 9 };
         let arrays = vec![
-            Array::reals("A", &[n * n], Random::new(7).between(0.0, 1.0, n * n)),
-            Array::ints("ell", &[], vec![n as i64]),
+            CaseArray::reals("A", &[n * n], Random::new(7).between(0.0, 1.0, n * n)),
+            CaseArray::ints("ell", &[], vec![n as i64]),
         ];
-        Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
+        KernelCase { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
     }
 }
 
 derivative! {
     /// Its gradient.
-    DET_GRADIENT "det_gradient" DET "gradient", |case: &Case| case.reals("A").len()
+    DET_GRADIENT "det_gradient" DET "gradient", |case: &KernelCase| case.reals("A").len()
 }
 
 kernel! {
@@ -92,16 +92,18 @@ kernel! {
         let (n, k, d) = if quick { (50, 11, 3) } else { (10_000, 100, 16) };
         let points = Random::new(8).between(0.0, 1.0, n * d);
         let centroids = points[(n - k) * d..].to_vec();
-        let arrays =
-            vec![Array::reals("points", &[n, d], points), Array::reals("centroids", &[k, d], centroids)];
+        let arrays = vec![
+            CaseArray::reals("points", &[n, d], points),
+            CaseArray::reals("centroids", &[k, d], centroids),
+        ];
         let sizes = vec![n as i64, k as i64, d as i64];
-        Case { label: format!("n={n} k={k} d={d}"), sizes, arrays, results: 1 }
+        KernelCase { label: format!("n={n} k={k} d={d}"), sizes, arrays, results: 1 }
     }
 }
 
 derivative! {
     /// The step of Newton's method.
-    KMEANS_DIR "kmeans_dir" KMEANS "dir", |case: &Case| case.reals("centroids").len()
+    KMEANS_DIR "kmeans_dir" KMEANS "dir", |case: &KernelCase| case.reals("centroids").len()
 }
 
 kernel! {
@@ -109,16 +111,16 @@ kernel! {
     ODE "ode" "examples/gradbench/ode.deo" "primal" ["x"], |quick| {
         let (n, s) = if quick { (600, 3) } else { (10_000, 100) };
         let arrays = vec![
-            Array::reals("x", &[n], Random::new(9).between(0.0, 1.0, n)),
-            Array::ints("s", &[], vec![s]),
+            CaseArray::reals("x", &[n], Random::new(9).between(0.0, 1.0, n)),
+            CaseArray::ints("s", &[], vec![s]),
         ];
-        Case { label: format!("n={n} s={s}"), sizes: vec![n as i64], arrays, results: n }
+        KernelCase { label: format!("n={n} s={s}"), sizes: vec![n as i64], arrays, results: n }
     }
 }
 
 derivative! {
     /// The gradient of the last component.
-    ODE_GRADIENT "ode_gradient" ODE "gradient", |case: &Case| case.reals("x").len()
+    ODE_GRADIENT "ode_gradient" ODE "gradient", |case: &KernelCase| case.reals("x").len()
 }
 
 kernel! {
@@ -127,10 +129,10 @@ kernel! {
         let n = if quick { 1_003 } else { 1_000_000 };
         let mut random = Random::new(10);
         let arrays = vec![
-            Array::reals("x", &[n], random.between(0.0, 1.0, n)),
-            Array::reals("y", &[n], random.between(0.0, 1.0, n)),
+            CaseArray::reals("x", &[n], random.between(0.0, 1.0, n)),
+            CaseArray::reals("y", &[n], random.between(0.0, 1.0, n)),
         ];
-        Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
+        KernelCase { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
     }
 }
 
@@ -140,10 +142,10 @@ kernel! {
         let n = if quick { 7 } else { 64 };
         let mut random = Random::new(11);
         let arrays = vec![
-            Array::reals("a", &[n, n], random.between(-1.0, 1.0, n * n)),
-            Array::reals("x", &[n], random.between(-1.0, 1.0, n)),
+            CaseArray::reals("a", &[n, n], random.between(-1.0, 1.0, n * n)),
+            CaseArray::reals("x", &[n], random.between(-1.0, 1.0, n)),
         ];
-        Case { label: format!("n={n}"), sizes: vec![n as i64; 2], arrays, results: n }
+        KernelCase { label: format!("n={n}"), sizes: vec![n as i64; 2], arrays, results: n }
     }
 }
 
@@ -153,13 +155,13 @@ kernel! {
         let (n, d, k) = if quick { (35, 4, 3) } else { (2_000, 32, 50) };
         let mut random = Random::new(12);
         let arrays = vec![
-            Array::reals("x", &[n, d], random.normals(n * d)),
-            Array::reals("alpha", &[k], random.normals(k)),
-            Array::reals("mu", &[k, d], random.normals(k * d)),
-            Array::reals("r", &[k, d], random.between(0.5, 2.0, k * d)),
+            CaseArray::reals("x", &[n, d], random.normals(n * d)),
+            CaseArray::reals("alpha", &[k], random.normals(k)),
+            CaseArray::reals("mu", &[k, d], random.normals(k * d)),
+            CaseArray::reals("r", &[k, d], random.between(0.5, 2.0, k * d)),
         ];
         let sizes = vec![n as i64, d as i64, k as i64];
-        Case { label: format!("n={n} d={d} k={k}"), sizes, arrays, results: 1 }
+        KernelCase { label: format!("n={n} d={d} k={k}"), sizes, arrays, results: 1 }
     }
 }
 
@@ -167,8 +169,8 @@ kernel! {
     /// Calls.
     FIB "fib" "bench/programs/fib.deo" "main" ["n"], |quick| {
         let n = if quick { 15 } else { 35 };
-        let arrays = vec![Array::ints("n", &[], vec![n])];
-        Case { label: format!("n={n}"), sizes: Vec::new(), arrays, results: 1 }
+        let arrays = vec![CaseArray::ints("n", &[], vec![n])];
+        KernelCase { label: format!("n={n}"), sizes: Vec::new(), arrays, results: 1 }
     }
 }
 
@@ -177,19 +179,19 @@ pub const SORT: Kernel = Kernel {
     name: "sort",
     program: "bench/programs/sort.deo",
     entry: "main",
-    argument: Case::record,
+    argument: KernelCase::record,
     parameters: &["x"],
     rust: Some(stable_sort),
     cases: sort_cases,
 };
 
-fn sort_cases(quick: bool) -> Vec<Case> {
+fn sort_cases(quick: bool) -> Vec<KernelCase> {
     let n = if quick { 1_000 } else { 1_000_000 };
-    let arrays = vec![Array::reals("x", &[n], Random::new(13).between(-1000.0, 1000.0, n))];
-    vec![Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: n }]
+    let arrays = vec![CaseArray::reals("x", &[n], Random::new(13).between(-1000.0, 1000.0, n))];
+    vec![KernelCase { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: n }]
 }
 
-fn stable_sort(case: &Case) -> Vec<f64> {
+fn stable_sort(case: &KernelCase) -> Vec<f64> {
     let mut sorted = case.reals("x").to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted

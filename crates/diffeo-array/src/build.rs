@@ -24,7 +24,7 @@
 //! ```
 
 use crate::ir::walk::Copier;
-use crate::ir::{Atom, Block, Function, Module, Op, SiteId, Stmt, Stop, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, FlatTy, Function, Module, Op, SiteId, Stmt, Stop, Var, VarInfo};
 use crate::typing::{atom_type, results};
 use diffeo_base::{Name, Span};
 use hashbrown::HashMap;
@@ -74,14 +74,14 @@ impl Builder {
     }
 
     /// A new parameter.
-    pub fn param(&mut self, ty: Ty, name: Option<Name>) -> Atom {
+    pub fn param(&mut self, ty: FlatTy, name: Option<Name>) -> Atom {
         let var = self.var(ty, name);
         self.params.push(var);
         Atom::Var(var)
     }
 
     /// A new variable: an index or a carried variable.
-    pub fn var(&mut self, ty: Ty, name: Option<Name>) -> Var {
+    pub fn var(&mut self, ty: FlatTy, name: Option<Name>) -> Var {
         self.vars.push(VarInfo { ty, name });
         Var(self.vars.len() as u32 - 1)
     }
@@ -97,9 +97,9 @@ impl Builder {
     }
 
     /// The type of an operand.
-    pub fn ty(&self, atom: &Atom) -> Ty {
+    pub fn ty(&self, atom: &Atom) -> FlatTy {
         // Only after an error is there a variable that the function does not have.
-        atom_type(&self.vars, atom).unwrap_or(Ty::Int)
+        atom_type(&self.vars, atom).unwrap_or(FlatTy::Int)
     }
 
     /// The operation that a variable is the result of, if it stands in the open block.
@@ -139,15 +139,15 @@ impl Builder {
 
     /// As [`Builder::emit`], of an operation with one result.
     pub fn one(&mut self, module: &Module, op: Op) -> Atom {
-        self.emit(module, op).pop().unwrap_or(Atom::Unused(Ty::Int))
+        self.emit(module, op).pop().unwrap_or(Atom::Unused(FlatTy::Int))
     }
 
     /// Adds a [`Op::Stop`] with results of these types.
-    pub fn stop(&mut self, stop: Stop, types: Vec<Ty>) -> Vec<Atom> {
+    pub fn stop(&mut self, stop: Stop, types: Vec<FlatTy>) -> Vec<Atom> {
         self.push(Op::Stop(stop), types)
     }
 
-    fn push(&mut self, op: Op, types: Vec<Ty>) -> Vec<Atom> {
+    fn push(&mut self, op: Op, types: Vec<FlatTy>) -> Vec<Atom> {
         let results: Vec<Var> = types.into_iter().map(|ty| self.var(ty, None)).collect();
         let atoms = results.iter().map(|var| Atom::Var(*var)).collect();
         let site = self.site;
@@ -195,7 +195,7 @@ impl Builder {
     /// The first operation that had wrong operands; a block that was not closed.
     pub fn finish(mut self, name: impl Into<Name>, results: Vec<Atom>) -> Result<Function, String> {
         let name = name.into();
-        let types: Option<Vec<Ty>> = results.iter().map(|r| atom_type(&self.vars, r)).collect();
+        let types: Option<Vec<FlatTy>> = results.iter().map(|r| atom_type(&self.vars, r)).collect();
         let stmts = self.blocks.pop().unwrap_or_default();
         match (self.error, types) {
             (Some(error), _) => Err(format!("in {name}: {error}")),

@@ -1,6 +1,6 @@
 //! Random well-typed modules of Flat, for the tests of whatever works on Flat (feature `generate`).
 //!
-//! Numbers come in, from whoever makes random ones and shrinks them; a [`Program`] goes out: a module that
+//! Numbers come in, from whoever makes random ones and shrinks them; a [`GeneratedProgram`] goes out: a module that
 //! lints, with arguments for its entry. What always holds: the program ends soon, and every access in it is
 //! checked, so what stops it is an error of the program; smaller and fewer numbers give smaller programs.
 //! It has every operation of Flat, functions that recurse, boxes, constants, and sites of calls that were
@@ -18,10 +18,10 @@ mod scalars;
 
 use crate::build::Builder;
 use crate::ir::{
-    Atom, Block, BoxId, BoxType, Constant, ConstantId, Elem, Function, FunctionId, Inlined, Module,
-    Op, Site, SiteId, Ty, Variant,
+    Atom, Block, BoxId, BoxType, Constant, ConstantId, Elem, FlatTy, Function, FunctionId, Inlined,
+    Module, Op, Site, SiteId, Variant,
 };
-use crate::value::{Array, Data, Value};
+use crate::value::{Data, FlatArray, FlatValue};
 use diffeo_base::{FileId, Name, Span};
 use std::rc::Rc;
 
@@ -46,16 +46,16 @@ impl Default for Features {
 
 /// A module with arguments for its entry.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct GeneratedProgram {
     /// The module.
     pub module: Module,
     /// The arguments.
-    pub args: Vec<Value>,
+    pub args: Vec<FlatValue>,
 }
 
 /// The program that these numbers choose.
-pub fn program(choices: &[u32], features: Features) -> Program {
-    let mut generator = Generator {
+pub fn program(choices: &[u32], features: Features) -> GeneratedProgram {
+    let mut generator = ModuleGenerator {
         choices,
         at: 0,
         features,
@@ -79,27 +79,35 @@ const LIST: BoxId = BoxId(0);
 const SHAPE: BoxId = BoxId(1);
 
 fn boxes() -> Vec<BoxType> {
-    let variant = |name: &str, fields: Vec<Ty>| Variant { name: name.into(), fields };
+    let variant = |name: &str, fields: Vec<FlatTy>| Variant { name: name.into(), fields };
     vec![
         BoxType {
             name: "List".into(),
-            variants: vec![variant("Nil", vec![]), variant("Cons", vec![Ty::Real, Ty::Box(LIST)])],
+            variants: vec![
+                variant("Nil", vec![]),
+                variant("Cons", vec![FlatTy::Real, FlatTy::Box(LIST)]),
+            ],
         },
         BoxType {
             name: "Shape".into(),
             variants: vec![
                 variant("Point", vec![]),
-                variant("Some", vec![Ty::Array(Elem::Real, 1), Ty::Text]),
+                variant("Some", vec![FlatTy::Array(Elem::Real, 1), FlatTy::Text]),
                 variant(
                     "Some",
-                    vec![Ty::Bool, Ty::Int, Ty::Box(LIST), Ty::Array(Elem::Box(LIST), 1)],
+                    vec![
+                        FlatTy::Bool,
+                        FlatTy::Int,
+                        FlatTy::Box(LIST),
+                        FlatTy::Array(Elem::Box(LIST), 1),
+                    ],
                 ),
             ],
         },
     ]
 }
 
-struct Generator<'c> {
+struct ModuleGenerator<'c> {
     choices: &'c [u32],
     at: usize,
     features: Features,
@@ -107,7 +115,7 @@ struct Generator<'c> {
     /// The function in the making.
     b: Builder,
     /// The variables that can be used, without accumulators.
-    scope: Vec<(Atom, Ty)>,
+    scope: Vec<(Atom, FlatTy)>,
     /// The accumulators that can be used, with their sizes.
     accs: Vec<(Atom, Vec<Atom>)>,
     /// How many statements the function may still have.
@@ -120,7 +128,7 @@ struct Generator<'c> {
     recursion: Option<(FunctionId, Atom)>,
 }
 
-impl Generator<'_> {
+impl ModuleGenerator<'_> {
     /// The next choice, below `n`. The first is taken when no numbers are left.
     fn below(&mut self, n: usize) -> usize {
         let choice = self.choices.get(self.at).copied().unwrap_or(0);
@@ -136,7 +144,7 @@ impl Generator<'_> {
         self.at >= self.choices.len()
     }
 
-    fn program(&mut self) -> Program {
+    fn program(&mut self) -> GeneratedProgram {
         self.module.library.push(LIBRARY);
         self.module.boxes = boxes();
         self.module.sites.push(Site { span: Span::NONE, inlined: None });
@@ -152,7 +160,7 @@ impl Generator<'_> {
         self.module.entry = entry;
         let types = crate::typing::param_types(&self.module.functions[entry.0 as usize]);
         let args = types.iter().map(|ty| self.value(ty)).collect();
-        Program { module: std::mem::take(&mut self.module), args }
+        GeneratedProgram { module: std::mem::take(&mut self.module), args }
     }
 
     fn constant(&mut self, number: usize) {
@@ -167,17 +175,17 @@ impl Generator<'_> {
 
     /// A function that calls only those before it, and perhaps itself.
     fn function(&mut self, entry: bool) -> FunctionId {
-        let mut params: Vec<(Ty, Option<Name>)> = Vec::new();
+        let mut params: Vec<(FlatTy, Option<Name>)> = Vec::new();
         let recursive = !entry && self.below(3) == 0;
         if recursive {
-            params.push((Ty::Int, Some("fuel".into())));
+            params.push((FlatTy::Int, Some("fuel".into())));
         }
         for ty in if entry { self.types(2, 6) } else { self.types(0, 4) } {
             let name = self.variable_name();
             params.push((ty, name));
         }
         if !entry && self.features.derivatives && self.below(3) == 0 {
-            params.push((Ty::Acc(0), Some("x_bar".into())));
+            params.push((FlatTy::Acc(0), Some("x_bar".into())));
         }
         let results = if entry { self.types(1, 5) } else { self.types(0, 3) };
         let name =
@@ -196,8 +204,8 @@ impl Generator<'_> {
     fn declare(
         &mut self,
         name: &str,
-        params: Vec<(Ty, Option<Name>)>,
-        results: Vec<Ty>,
+        params: Vec<(FlatTy, Option<Name>)>,
+        results: Vec<FlatTy>,
     ) -> FunctionId {
         let mut b = Builder::new(SiteId(0));
         for (ty, name) in params {
@@ -221,7 +229,7 @@ impl Generator<'_> {
         (self.depth, self.parallel) = (0, false);
         for param in &function.params {
             match &function.vars[param.0 as usize].ty {
-                Ty::Acc(_) => self.accs.push((Atom::Var(*param), Vec::new())),
+                FlatTy::Acc(_) => self.accs.push((Atom::Var(*param), Vec::new())),
                 ty => self.scope.push((Atom::Var(*param), ty.clone())),
             }
         }
@@ -240,7 +248,7 @@ impl Generator<'_> {
         };
     }
 
-    fn body(&mut self, id: FunctionId, results: &[Ty]) {
+    fn body(&mut self, id: FunctionId, results: &[FlatTy]) {
         self.begin(id);
         while self.budget > 0 && !self.done() {
             self.statements(6);
@@ -250,7 +258,7 @@ impl Generator<'_> {
     }
 
     /// The body of a function that calls itself as long as there is fuel.
-    fn recursive_body(&mut self, id: FunctionId, results: &[Ty]) {
+    fn recursive_body(&mut self, id: FunctionId, results: &[FlatTy]) {
         self.begin(id);
         let fuel = self.scope[0].0.clone();
         let cond = self.positive(&fuel);
@@ -295,21 +303,21 @@ impl Generator<'_> {
     // Types and values
 
     /// From `least` to below `most` types.
-    fn types(&mut self, least: usize, most: usize) -> Vec<Ty> {
+    fn types(&mut self, least: usize, most: usize) -> Vec<FlatTy> {
         let count = least + self.below(most - least);
         (0..count).map(|_| self.ty()).collect()
     }
 
-    fn ty(&mut self) -> Ty {
+    fn ty(&mut self) -> FlatTy {
         match self.below(9) {
-            0 | 1 => Ty::Real,
-            2 => Ty::Int,
-            3 => Ty::Bool,
-            4 => Ty::Text,
-            5 => Ty::Box(self.pick(&[LIST, SHAPE])),
-            6 => Ty::Array(Elem::Real, 1),
-            7 => Ty::Array(Elem::Real, 1 + self.below(3) as u8),
-            _ => Ty::Array(self.elem(), 1 + self.below(2) as u8),
+            0 | 1 => FlatTy::Real,
+            2 => FlatTy::Int,
+            3 => FlatTy::Bool,
+            4 => FlatTy::Text,
+            5 => FlatTy::Box(self.pick(&[LIST, SHAPE])),
+            6 => FlatTy::Array(Elem::Real, 1),
+            7 => FlatTy::Array(Elem::Real, 1 + self.below(3) as u8),
+            _ => FlatTy::Array(self.elem(), 1 + self.below(2) as u8),
         }
     }
 
@@ -331,35 +339,37 @@ impl Generator<'_> {
     }
 
     /// A value for a caller.
-    fn value(&mut self, ty: &Ty) -> Value {
+    fn value(&mut self, ty: &FlatTy) -> FlatValue {
         match ty {
-            Ty::Real => Value::Real(self.real()),
-            Ty::Int => Value::Int(self.int()),
-            Ty::Bool => Value::Bool(self.below(2) == 1),
-            Ty::Text => Value::text(self.pick(&["", "a", "ü\n"])),
-            Ty::Box(id) => {
+            FlatTy::Real => FlatValue::Real(self.real()),
+            FlatTy::Int => FlatValue::Int(self.int()),
+            FlatTy::Bool => FlatValue::Bool(self.below(2) == 1),
+            FlatTy::Text => FlatValue::text(self.pick(&["", "a", "ü\n"])),
+            FlatTy::Box(id) => {
                 let tag = self.below(self.module.boxes[id.0 as usize].variants.len());
                 // The first alternative has no fields.
                 let tag = if self.done() { 0 } else { tag };
                 let fields = self.module.boxes[id.0 as usize].variants[tag].fields.clone();
-                Value::object(
+                FlatValue::object(
                     tag as u32,
                     fields.iter().map(|ty| self.value(ty)).collect::<Vec<_>>(),
                 )
             }
-            Ty::Array(elem, rank) => {
+            FlatTy::Array(elem, rank) => {
                 let sizes: Vec<i64> = (0..*rank).map(|_| self.below(4) as i64).collect();
                 let count = sizes.iter().product::<i64>() as usize;
-                let elements: Vec<Value> = (0..count).map(|_| self.value(&elem.ty())).collect();
-                Value::array(Array::new(&sizes, data(*elem, elements)).expect("as many elements"))
+                let elements: Vec<FlatValue> = (0..count).map(|_| self.value(&elem.ty())).collect();
+                FlatValue::array(
+                    FlatArray::new(&sizes, data(*elem, elements)).expect("as many elements"),
+                )
             }
             // The entry takes none of these.
-            Ty::Acc(_) | Ty::Stack(_) => Value::Null,
+            FlatTy::Acc(_) | FlatTy::Stack(_) => FlatValue::Null,
         }
     }
 
     /// An operand of a type: of what there is, or new.
-    fn atom(&mut self, ty: &Ty) -> Atom {
+    fn atom(&mut self, ty: &FlatTy) -> Atom {
         let found: Vec<Atom> = self
             .scope
             .iter()
@@ -372,20 +382,20 @@ impl Generator<'_> {
             return self.pick(&found);
         }
         match ty {
-            Ty::Real => Atom::Real(self.real()),
-            Ty::Int => Atom::Int(self.int()),
-            Ty::Bool => Atom::Bool(self.below(2) == 0),
-            Ty::Text => {
+            FlatTy::Real => Atom::Real(self.real()),
+            FlatTy::Int => Atom::Int(self.int()),
+            FlatTy::Bool => Atom::Bool(self.below(2) == 0),
+            FlatTy::Text => {
                 let text = self.pick(&["", "label", "a \"quoted\"\ttext", "\u{1}"]);
                 self.one(Op::Text(text.into()))
             }
-            Ty::Array(elem, rank) => self.new_array(*elem, *rank),
-            Ty::Box(id) => self.new_box(*id),
-            Ty::Acc(rank) => {
+            FlatTy::Array(elem, rank) => self.new_array(*elem, *rank),
+            FlatTy::Box(id) => self.new_box(*id),
+            FlatTy::Acc(rank) => {
                 let sizes: Vec<Atom> = (0..*rank).map(|_| Atom::Int(2)).collect();
                 self.one(Op::AccNew(sizes))
             }
-            Ty::Stack(elems) => self.one(Op::StackNew(elems.clone())),
+            FlatTy::Stack(elems) => self.one(Op::StackNew(elems.clone())),
         }
     }
 
@@ -408,7 +418,7 @@ impl Generator<'_> {
                 self.b.name(result, &name);
             }
             let ty = self.b.ty(result);
-            if !matches!(ty, Ty::Acc(_)) {
+            if !matches!(ty, FlatTy::Acc(_)) {
                 self.scope.push((result.clone(), ty));
             }
         }
@@ -454,7 +464,7 @@ impl Generator<'_> {
     }
 
     /// A block with results of these types; what is defined in it is forgotten.
-    fn region(&mut self, results: &[Ty], fill: impl FnOnce(&mut Self)) -> Block {
+    fn region(&mut self, results: &[FlatTy], fill: impl FnOnce(&mut Self)) -> Block {
         let (scope, accs) = (self.scope.len(), self.accs.len());
         self.b.open();
         fill(self);
@@ -473,10 +483,10 @@ impl Generator<'_> {
     }
 }
 
-fn data(elem: Elem, elements: Vec<Value>) -> Data {
-    let real = |value: &Value| if let Value::Real(x) = value { *x } else { 0.0 };
-    let int = |value: &Value| if let Value::Int(n) = value { *n } else { 0 };
-    let bool = |value: &Value| matches!(value, Value::Bool(true));
+fn data(elem: Elem, elements: Vec<FlatValue>) -> Data {
+    let real = |value: &FlatValue| if let FlatValue::Real(x) = value { *x } else { 0.0 };
+    let int = |value: &FlatValue| if let FlatValue::Int(n) = value { *n } else { 0 };
+    let bool = |value: &FlatValue| matches!(value, FlatValue::Bool(true));
     match elem {
         Elem::Real => Data::Reals(Rc::new(elements.iter().map(real).collect())),
         Elem::Int => Data::Ints(Rc::new(elements.iter().map(int).collect())),

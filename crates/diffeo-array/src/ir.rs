@@ -80,7 +80,7 @@ pub struct Var(pub u32);
 
 /// A type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum Ty {
+pub enum FlatTy {
     /// `f64`.
     Real,
     /// `i64`.
@@ -129,7 +129,7 @@ pub struct Variant {
     /// Its name, for people.
     pub name: Name,
     /// The types of its fields.
-    pub fields: Vec<Ty>,
+    pub fields: Vec<FlatTy>,
 }
 
 /// A value that is computed once, when it is first needed.
@@ -158,7 +158,7 @@ pub struct Function {
     /// Its parameters.
     pub params: Vec<Var>,
     /// The types of its results.
-    pub results: Vec<Ty>,
+    pub results: Vec<FlatTy>,
     /// What it does.
     pub body: Block,
 }
@@ -167,7 +167,7 @@ pub struct Function {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VarInfo {
     /// Its type.
-    pub ty: Ty,
+    pub ty: FlatTy,
     /// Its name in the source, if it has one.
     pub name: Option<Name>,
 }
@@ -238,7 +238,7 @@ pub enum Atom {
     Bool(bool),
     /// A value of this type that nothing looks at, such as an Int in a field of another alternative. A Real there is 0,
     /// because derivatives are taken by all fields.
-    Unused(Ty),
+    Unused(FlatTy),
 }
 
 impl Atom {

@@ -30,7 +30,7 @@ pub mod report;
 pub mod typing;
 pub mod value;
 
-pub use eval::Evaluator;
+pub use eval::FlatEvaluator;
 pub use lint::lint;
 pub use parse::parse;
 pub use print::{print, print_plain};

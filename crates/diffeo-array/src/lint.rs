@@ -13,7 +13,7 @@
 //! elements, that there is an arm for each value.
 
 use crate::ir::walk::{binders, operands, regions};
-use crate::ir::{Atom, Block, Elem, Function, Module, Op, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, Elem, FlatTy, Function, Module, Op, Stmt, Var};
 use crate::print::{op_text, type_text};
 use crate::typing::{atom_type, results};
 use diffeo_base::deep;
@@ -28,7 +28,7 @@ pub fn lint(module: &Module) -> Vec<String> {
         return violations;
     }
     for function in &module.functions {
-        let mut checker = Checker {
+        let mut checker = FlatChecker {
             module,
             function,
             defined: vec![false; function.vars.len()],
@@ -41,7 +41,7 @@ pub fn lint(module: &Module) -> Vec<String> {
 }
 
 /// What is wrong with a type.
-fn type_violation(module: &Module, ty: &Ty) -> Option<&'static str> {
+fn type_violation(module: &Module, ty: &FlatTy) -> Option<&'static str> {
     let elem = |elem: &Elem| match elem {
         Elem::Box(id) if id.0 as usize >= module.boxes.len() => {
             Some("a type of boxes that does not exist")
@@ -49,11 +49,11 @@ fn type_violation(module: &Module, ty: &Ty) -> Option<&'static str> {
         Elem::Real | Elem::Int | Elem::Bool | Elem::Text | Elem::Box(_) => None,
     };
     match ty {
-        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) => None,
-        Ty::Array(_, 0) => Some("an array of rank 0"),
-        Ty::Array(e, _) => elem(e),
-        Ty::Box(id) => elem(&Elem::Box(*id)),
-        Ty::Stack(elems) => elems.iter().find_map(elem),
+        FlatTy::Real | FlatTy::Int | FlatTy::Bool | FlatTy::Text | FlatTy::Acc(_) => None,
+        FlatTy::Array(_, 0) => Some("an array of rank 0"),
+        FlatTy::Array(e, _) => elem(e),
+        FlatTy::Box(id) => elem(&Elem::Box(*id)),
+        FlatTy::Stack(elems) => elems.iter().find_map(elem),
     }
 }
 
@@ -87,7 +87,7 @@ fn declarations(module: &Module, violations: &mut Vec<String>) {
         let violation = match module.functions.get(constant.init.0 as usize) {
             None => Some("nothing computes it"),
             Some(init) if !init.params.is_empty() => Some("what computes it has parameters"),
-            Some(init) if init.results.iter().any(Ty::is_mutable) => Some("it is mutable"),
+            Some(init) if init.results.iter().any(FlatTy::is_mutable) => Some("it is mutable"),
             Some(_) => None,
         };
         if let Some(violation) = violation {
@@ -98,7 +98,7 @@ fn declarations(module: &Module, violations: &mut Vec<String>) {
         None => violations.push("the entry does not exist".to_string()),
         Some(entry) => {
             let params = entry.params.iter().filter_map(|var| entry.vars.get(var.0 as usize));
-            if params.map(|info| &info.ty).chain(&entry.results).any(Ty::is_mutable) {
+            if params.map(|info| &info.ty).chain(&entry.results).any(FlatTy::is_mutable) {
                 violations.push("the entry takes or gives what is mutable".to_string());
             }
         }
@@ -131,7 +131,7 @@ fn sites(module: &Module, violations: &mut Vec<String>) {
     }
 }
 
-struct Checker<'m> {
+struct FlatChecker<'m> {
     module: &'m Module,
     function: &'m Function,
     /// The variables that have been defined.
@@ -141,7 +141,7 @@ struct Checker<'m> {
     violations: &'m mut Vec<String>,
 }
 
-impl Checker<'_> {
+impl FlatChecker<'_> {
     fn report(&mut self, message: &str, op: Option<&Op>) {
         let name = &self.function.name;
         self.violations.push(match op {
@@ -158,9 +158,9 @@ impl Checker<'_> {
         let mut entered = Vec::new();
         function.params.iter().for_each(|var| self.define(*var, None, &mut entered));
         self.block(&function.body, None);
-        let found: Vec<Option<Ty>> =
+        let found: Vec<Option<FlatTy>> =
             function.body.results.iter().map(|atom| atom_type(&function.vars, atom)).collect();
-        let expected: Vec<Option<Ty>> = function.results.iter().cloned().map(Some).collect();
+        let expected: Vec<Option<FlatTy>> = function.results.iter().cloned().map(Some).collect();
         if found != expected {
             self.report("the results have other types than it says", None);
         }
@@ -230,14 +230,14 @@ impl Checker<'_> {
             Ok(None) => {}
             Ok(Some(types)) => {
                 let vars = &self.function.vars;
-                let types: Vec<Option<Ty>> = types.into_iter().map(Some).collect();
-                let found: Vec<Option<Ty>> =
+                let types: Vec<Option<FlatTy>> = types.into_iter().map(Some).collect();
+                let found: Vec<Option<FlatTy>> =
                     stmt.results.iter().map(|var| atom_type(vars, &Atom::Var(*var))).collect();
                 if found != types {
-                    let show = |ty: &Option<Ty>| {
+                    let show = |ty: &Option<FlatTy>| {
                         ty.as_ref().map_or("?".to_string(), |ty| type_text(self.module, ty))
                     };
-                    let list = |types: &[Option<Ty>]| {
+                    let list = |types: &[Option<FlatTy>]| {
                         types.iter().map(show).collect::<Vec<String>>().join(", ")
                     };
                     let (found, types) = (list(&found), list(&types));

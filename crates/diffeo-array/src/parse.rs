@@ -9,8 +9,8 @@ mod lexer;
 mod ops;
 
 use crate::ir::{
-    Atom, Block, BoxId, BoxType, Constant, Elem, Function, FunctionId, Inlined, Module, Op, Site,
-    SiteId, Stmt, Ty, Var, VarInfo, Variant,
+    Atom, Block, BoxId, BoxType, Constant, Elem, FlatTy, Function, FunctionId, Inlined, Module, Op,
+    Site, SiteId, Stmt, Var, VarInfo, Variant,
 };
 use crate::typing::atom_type;
 use diffeo_base::{deep, on_large_stack};
@@ -18,7 +18,7 @@ use diffeo_base::{FileId, Name, Span};
 use diffeo_calculus::names::Names;
 pub use diffeo_calculus::parse::ParseError;
 use hashbrown::HashMap;
-use lexer::{lex, Token};
+use lexer::{lex, FlatToken};
 use std::str::FromStr;
 
 /// The module of a text.
@@ -27,7 +27,7 @@ use std::str::FromStr;
 /// The first thing that is wrong, with its place.
 pub fn parse(text: &str) -> Result<Module, ParseError> {
     let tokens = lex(text)?;
-    let mut parser = Parser {
+    let mut parser = FlatParser {
         functions: declared(&tokens, "fn").into_iter().zip((0..).map(FunctionId)).collect(),
         boxes: Names::new(declared(before_functions(&tokens), "box")),
         constants: Names::new(declared(before_functions(&tokens), "constant")),
@@ -44,9 +44,11 @@ pub fn parse(text: &str) -> Result<Module, ParseError> {
 }
 
 /// The names that follow a keyword.
-fn declared(tokens: &[(Token, usize)], keyword: &str) -> Vec<Name> {
+fn declared(tokens: &[(FlatToken, usize)], keyword: &str) -> Vec<Name> {
     let pairs = tokens.windows(2).filter_map(|pair| match (&pair[0].0, &pair[1].0) {
-        (Token::Word(word), Token::Word(name) | Token::Quoted(name)) if *word == *keyword => {
+        (FlatToken::Word(word), FlatToken::Word(name) | FlatToken::Quoted(name))
+            if *word == *keyword =>
+        {
             Some(name.clone())
         }
         _ => None,
@@ -54,8 +56,8 @@ fn declared(tokens: &[(Token, usize)], keyword: &str) -> Vec<Name> {
     pairs.collect()
 }
 
-fn before_functions(tokens: &[(Token, usize)]) -> &[(Token, usize)] {
-    let first = tokens.iter().position(|(token, _)| *token == Token::Word("fn".into()));
+fn before_functions(tokens: &[(FlatToken, usize)]) -> &[(FlatToken, usize)] {
+    let first = tokens.iter().position(|(token, _)| *token == FlatToken::Word("fn".into()));
     &tokens[..first.unwrap_or(tokens.len())]
 }
 
@@ -70,8 +72,8 @@ type Parsed<T> = Result<T, Wrong>;
 /// A variable as it is written: its name, if it has one, and the number.
 type Label = (Option<Name>, u32);
 
-struct Parser<'t> {
-    tokens: &'t [(Token, usize)],
+struct FlatParser<'t> {
+    tokens: &'t [(FlatToken, usize)],
     at: usize,
     functions: HashMap<Name, FunctionId>,
     boxes: Names,
@@ -86,14 +88,14 @@ struct Parser<'t> {
     without_site: bool,
 }
 
-impl Parser<'_> {
+impl FlatParser<'_> {
     // Tokens
 
-    fn peek(&self) -> &Token {
+    fn peek(&self) -> &FlatToken {
         &self.tokens[self.at].0
     }
 
-    fn peek_after(&self) -> &Token {
+    fn peek_after(&self) -> &FlatToken {
         &self.tokens[(self.at + 1).min(self.tokens.len() - 1)].0
     }
 
@@ -107,14 +109,14 @@ impl Parser<'_> {
 
     fn eat(&mut self, mark: &str) -> bool {
         let found = match self.peek() {
-            Token::Mark(found) => *found == mark,
-            Token::Word(found) => *found == *mark,
-            Token::Quoted(_)
-            | Token::Position(_)
-            | Token::Unnamed(_)
-            | Token::Number(_)
-            | Token::Text(_)
-            | Token::End => false,
+            FlatToken::Mark(found) => *found == mark,
+            FlatToken::Word(found) => *found == *mark,
+            FlatToken::Quoted(_)
+            | FlatToken::Position(_)
+            | FlatToken::Unnamed(_)
+            | FlatToken::Number(_)
+            | FlatToken::Text(_)
+            | FlatToken::End => false,
         };
         if found {
             self.advance();
@@ -139,17 +141,17 @@ impl Parser<'_> {
 
     fn name(&mut self) -> Parsed<Name> {
         match self.peek() {
-            Token::Word(name) | Token::Quoted(name) => {
+            FlatToken::Word(name) | FlatToken::Quoted(name) => {
                 let name = name.clone();
                 self.advance();
                 Ok(name)
             }
-            Token::Position(_)
-            | Token::Unnamed(_)
-            | Token::Number(_)
-            | Token::Text(_)
-            | Token::Mark(_)
-            | Token::End => self.wrong("expected a name"),
+            FlatToken::Position(_)
+            | FlatToken::Unnamed(_)
+            | FlatToken::Number(_)
+            | FlatToken::Text(_)
+            | FlatToken::Mark(_)
+            | FlatToken::End => self.wrong("expected a name"),
         }
     }
 
@@ -157,7 +159,7 @@ impl Parser<'_> {
     fn numbered(&mut self) -> Parsed<(Name, Option<u32>)> {
         let name = self.name()?;
         let number = match self.peek() {
-            Token::Position(number) => Some(*number),
+            FlatToken::Position(number) => Some(*number),
             _ => None,
         };
         if number.is_some() {
@@ -167,7 +169,7 @@ impl Parser<'_> {
     }
 
     fn number<N: FromStr>(&mut self) -> Parsed<N> {
-        if let Token::Number(digits) = self.peek() {
+        if let FlatToken::Number(digits) = self.peek() {
             if let Ok(number) = digits.parse() {
                 self.advance();
                 return Ok(number);
@@ -177,7 +179,7 @@ impl Parser<'_> {
     }
 
     fn text(&mut self) -> Parsed<Name> {
-        if let Token::Text(text) = self.peek() {
+        if let FlatToken::Text(text) = self.peek() {
             let text = text.clone();
             self.advance();
             return Ok(text);
@@ -280,7 +282,7 @@ impl Parser<'_> {
             self.expect("=")?;
             module.sites.push(self.site()?);
         }
-        if *self.peek() != Token::End {
+        if *self.peek() != FlatToken::End {
             return self.wrong("expected the end, or something that stands before this");
         }
         if self.without_site && module.sites.is_empty() {
@@ -311,7 +313,7 @@ impl Parser<'_> {
         self.declared_here("type of boxes", position, |p| &p.boxes)?;
         let variants = self.list("{", "}", |p| {
             let name = p.name()?;
-            let fields = if p.sees("(") { p.list("(", ")", Parser::ty)? } else { Vec::new() };
+            let fields = if p.sees("(") { p.list("(", ")", FlatParser::ty)? } else { Vec::new() };
             Ok(Variant { name, fields })
         })?;
         Ok(BoxType { name, variants })
@@ -344,9 +346,9 @@ impl Parser<'_> {
         self.vars.clear();
         self.scope.clear();
         let name = self.name()?;
-        let params = self.list("(", ")", Parser::definition)?;
+        let params = self.list("(", ")", FlatParser::definition)?;
         self.expect("->")?;
-        let results = self.list("(", ")", Parser::ty)?;
+        let results = self.list("(", ")", FlatParser::ty)?;
         let shown = if self.eat("shown") { self.name()? } else { name.clone() };
         let library = self.eat("library");
         let span = if self.eat("at") { self.span()? } else { Span::NONE };
@@ -357,7 +359,7 @@ impl Parser<'_> {
 
     // Types
 
-    fn ty(&mut self) -> Parsed<Ty> {
+    fn ty(&mut self) -> Parsed<FlatTy> {
         let mut rank: u8 = 0;
         while self.eat("[") {
             self.expect("]")?;
@@ -367,16 +369,16 @@ impl Parser<'_> {
             }
         }
         if rank > 0 {
-            return Ok(Ty::Array(self.elem()?, rank));
+            return Ok(FlatTy::Array(self.elem()?, rank));
         }
         if self.eat("Acc") {
             self.expect("[")?;
             let rank = self.number()?;
             self.expect("]")?;
-            return Ok(Ty::Acc(rank));
+            return Ok(FlatTy::Acc(rank));
         }
         if self.eat("Stack") {
-            return Ok(Ty::Stack(self.list("[", "]", Parser::elem)?.into()));
+            return Ok(FlatTy::Stack(self.list("[", "]", FlatParser::elem)?.into()));
         }
         Ok(self.elem()?.ty())
     }
@@ -403,7 +405,7 @@ impl Parser<'_> {
 
     /// A variable as it is written, where it is defined or used.
     fn label(&mut self) -> Parsed<Label> {
-        if let Token::Unnamed(number) = *self.peek() {
+        if let FlatToken::Unnamed(number) = *self.peek() {
             self.advance();
             return Ok((None, number));
         }
@@ -412,7 +414,7 @@ impl Parser<'_> {
     }
 
     /// A new variable, as it is written.
-    fn define(&mut self, ty: Option<Ty>) -> Parsed<Var> {
+    fn define(&mut self, ty: Option<FlatTy>) -> Parsed<Var> {
         let label = self.label()?;
         let ty = match ty {
             Some(ty) => ty,
@@ -434,9 +436,9 @@ impl Parser<'_> {
 
     fn atom(&mut self) -> Parsed<Atom> {
         let atom = match self.peek() {
-            Token::Number(text) if text.contains(['.', 'e', 'i']) => Atom::Real(self.number()?),
-            Token::Number(_) => Atom::Int(self.number()?),
-            Token::Word(word) => match word.as_str() {
+            FlatToken::Number(text) if text.contains(['.', 'e', 'i']) => Atom::Real(self.number()?),
+            FlatToken::Number(_) => Atom::Int(self.number()?),
+            FlatToken::Word(word) => match word.as_str() {
                 "true" => self.literal(Atom::Bool(true)),
                 "false" => self.literal(Atom::Bool(false)),
                 "nan" => self.literal(Atom::Real(f64::NAN)),
@@ -450,12 +452,12 @@ impl Parser<'_> {
                 }
                 _ => Atom::Var(self.variable()?),
             },
-            Token::Quoted(_)
-            | Token::Position(_)
-            | Token::Unnamed(_)
-            | Token::Text(_)
-            | Token::Mark(_)
-            | Token::End => Atom::Var(self.variable()?),
+            FlatToken::Quoted(_)
+            | FlatToken::Position(_)
+            | FlatToken::Unnamed(_)
+            | FlatToken::Text(_)
+            | FlatToken::Mark(_)
+            | FlatToken::End => Atom::Var(self.variable()?),
         };
         Ok(atom)
     }
@@ -477,7 +479,7 @@ impl Parser<'_> {
         }
     }
 
-    fn atom_type(&self, atom: &Atom) -> Parsed<Ty> {
+    fn atom_type(&self, atom: &Atom) -> Parsed<FlatTy> {
         match atom_type(&self.vars, atom) {
             Some(ty) => Ok(ty),
             None => self.wrong("an operand without a type"),
@@ -495,9 +497,10 @@ impl Parser<'_> {
                 if self.eat("}") {
                     return Ok(block);
                 }
-                let statement = matches!(self.peek_after(), Token::Mark(":") | Token::Position(_));
+                let statement =
+                    matches!(self.peek_after(), FlatToken::Mark(":") | FlatToken::Position(_));
                 if !statement && self.eat(word) {
-                    block.results = self.until("}", Parser::atom)?;
+                    block.results = self.until("}", FlatParser::atom)?;
                     return Ok(block);
                 }
                 block.stmts.push(self.stmt()?);
@@ -508,18 +511,18 @@ impl Parser<'_> {
     fn stmt(&mut self) -> Parsed<Stmt> {
         let mut results = Vec::new();
         let named = match self.peek() {
-            Token::Unnamed(_) => true,
-            Token::Word(_) | Token::Quoted(_) => {
-                matches!(self.peek_after(), Token::Mark(":") | Token::Position(_))
+            FlatToken::Unnamed(_) => true,
+            FlatToken::Word(_) | FlatToken::Quoted(_) => {
+                matches!(self.peek_after(), FlatToken::Mark(":") | FlatToken::Position(_))
             }
-            Token::Position(_)
-            | Token::Number(_)
-            | Token::Text(_)
-            | Token::Mark(_)
-            | Token::End => false,
+            FlatToken::Position(_)
+            | FlatToken::Number(_)
+            | FlatToken::Text(_)
+            | FlatToken::Mark(_)
+            | FlatToken::End => false,
         };
         if named {
-            results = self.until("=", Parser::definition)?;
+            results = self.until("=", FlatParser::definition)?;
         }
         let (op, site) = self.op()?;
         Ok(Stmt { results, op, site })

@@ -35,8 +35,8 @@
 use crate::ir::ops::row;
 use crate::ir::walk::{binders, has_regions, operands, regions};
 use crate::ir::{
-    Atom, Block, BoxType, Carried, Check, Elem, Function, Inlined, Module, Op, Reduction, Site,
-    SiteId, Stmt, Stop, Ty, Var, VarInfo,
+    Atom, Block, BoxType, Carried, Check, Elem, FlatTy, Function, Inlined, Module, Op, Reduction,
+    Site, SiteId, Stmt, Stop, Var, VarInfo,
 };
 use diffeo_base::deep;
 use diffeo_base::{Name, Span};
@@ -53,29 +53,29 @@ const BREAK: char = '\u{1}';
 
 /// The text of a module, complete.
 pub fn print(module: &Module) -> String {
-    Printer::new(module, true).module()
+    FlatPrinter::new(module, true).module()
 }
 
 /// The text of a module for people: without places.
 pub fn print_plain(module: &Module) -> String {
-    Printer::new(module, false).module()
+    FlatPrinter::new(module, false).module()
 }
 
 /// The text of a function of a module, without places.
 pub fn print_function(module: &Module, function: &Function) -> String {
-    let mut printer = Printer::new(module, false);
+    let mut printer = FlatPrinter::new(module, false);
     printer.function(function);
     printer.out
 }
 
 /// The text of a type.
-pub fn type_text(module: &Module, ty: &Ty) -> String {
-    Printer::new(module, false).ty(ty).replace(BREAK, " ")
+pub fn type_text(module: &Module, ty: &FlatTy) -> String {
+    FlatPrinter::new(module, false).ty(ty).replace(BREAK, " ")
 }
 
 /// The text of an operation of a function with these variables, without its blocks.
 pub fn op_text(module: &Module, vars: &[VarInfo], op: &Op) -> String {
-    let mut printer = Printer::new(module, false);
+    let mut printer = FlatPrinter::new(module, false);
     printer.labels = vars.iter().enumerate().map(|(i, info)| by_index(i, info)).collect();
     printer.head(op).replace(BREAK, " ")
 }
@@ -104,7 +104,7 @@ fn block_definitions(block: &Block, each: &mut dyn FnMut(Var)) {
     }
 }
 
-struct Printer<'m> {
+struct FlatPrinter<'m> {
     module: &'m Module,
     boxes: Names,
     variants: Vec<Names>,
@@ -117,10 +117,10 @@ struct Printer<'m> {
     out: String,
 }
 
-impl<'m> Printer<'m> {
-    fn new(module: &'m Module, sites: bool) -> Printer<'m> {
+impl<'m> FlatPrinter<'m> {
+    fn new(module: &'m Module, sites: bool) -> FlatPrinter<'m> {
         let variants = |ty: &BoxType| Names::new(ty.variants.iter().map(|v| v.name.clone()));
-        Printer {
+        FlatPrinter {
             module,
             boxes: Names::new(module.boxes.iter().map(|ty| ty.name.clone())),
             variants: module.boxes.iter().map(variants).collect(),
@@ -274,16 +274,16 @@ impl<'m> Printer<'m> {
 
     // Types and operands
 
-    fn ty(&self, ty: &Ty) -> String {
+    fn ty(&self, ty: &FlatTy) -> String {
         match ty {
-            Ty::Real => "Real".to_string(),
-            Ty::Int => "Int".to_string(),
-            Ty::Bool => "Bool".to_string(),
-            Ty::Text => "Text".to_string(),
-            Ty::Array(elem, rank) => "[]".repeat(usize::from(*rank)) + &self.elem(*elem),
-            Ty::Box(id) => format!("&{}", self.boxes.label(id.0 as usize)),
-            Ty::Acc(rank) => format!("Acc[{rank}]"),
-            Ty::Stack(elems) => format!("Stack[{}]", list(elems, |elem| self.elem(*elem))),
+            FlatTy::Real => "Real".to_string(),
+            FlatTy::Int => "Int".to_string(),
+            FlatTy::Bool => "Bool".to_string(),
+            FlatTy::Text => "Text".to_string(),
+            FlatTy::Array(elem, rank) => "[]".repeat(usize::from(*rank)) + &self.elem(*elem),
+            FlatTy::Box(id) => format!("&{}", self.boxes.label(id.0 as usize)),
+            FlatTy::Acc(rank) => format!("Acc[{rank}]"),
+            FlatTy::Stack(elems) => format!("Stack[{}]", list(elems, |elem| self.elem(*elem))),
         }
     }
 

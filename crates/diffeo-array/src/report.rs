@@ -51,7 +51,7 @@ pub enum Why {
 
 /// An operand that an error names.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Operand {
+pub enum ErrorOperand {
     /// An Int.
     Int(i64),
     /// A Real.
@@ -62,7 +62,7 @@ pub enum Operand {
 
 /// An open call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Open {
+pub struct OpenCall {
     /// The function that was called; that of a constant, if its value is being computed.
     pub function: FunctionId,
     /// The place of the call.
@@ -73,11 +73,11 @@ pub struct Open {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OpenCalls {
     /// The innermost ones.
-    pub inner: Vec<Open>,
+    pub inner: Vec<OpenCall>,
     /// How many follow that are left out.
     pub skipped: usize,
     /// The outermost ones, the last called by the root.
-    pub outer: Vec<Open>,
+    pub outer: Vec<OpenCall>,
 }
 
 /// How many calls of each end have to be kept where calls are left out.
@@ -89,7 +89,7 @@ pub struct Failure {
     /// Why.
     pub why: Why,
     /// What the message names.
-    pub operands: Vec<Operand>,
+    pub operands: Vec<ErrorOperand>,
     /// The statement, in the innermost function.
     pub site: SiteId,
     /// The open calls.
@@ -126,15 +126,15 @@ pub fn report(module: &Module, failure: Failure) -> RuntimeError {
 }
 
 /// What went wrong, of reasons that need nothing but their operands.
-fn kind(why: &Why, operands: &[Operand]) -> ErrorKind {
+fn kind(why: &Why, operands: &[ErrorOperand]) -> ErrorKind {
     let int = |i: usize| match operands.get(i) {
-        Some(Operand::Int(n)) => *n,
-        Some(Operand::Real(_) | Operand::Text(_)) | None => 0,
+        Some(ErrorOperand::Int(n)) => *n,
+        Some(ErrorOperand::Real(_) | ErrorOperand::Text(_)) | None => 0,
     };
     let size = |i: usize| usize::try_from(int(i)).unwrap_or(0);
     let text = || match operands.first() {
-        Some(Operand::Text(text)) => text.clone(),
-        Some(Operand::Int(_) | Operand::Real(_)) | None => String::new(),
+        Some(ErrorOperand::Text(text)) => text.clone(),
+        Some(ErrorOperand::Int(_) | ErrorOperand::Real(_)) | None => String::new(),
     };
     let internal = |message: &str| ErrorKind::Internal { message: message.to_string() };
     match why {
@@ -143,11 +143,13 @@ fn kind(why: &Why, operands: &[Operand]) -> ErrorKind {
             Ok(_) => internal("an operation on Ints failed that has a value"),
         },
         Why::Round(rounding) => match operands.first() {
-            Some(Operand::Real(x)) => match int::round(*rounding, *x) {
+            Some(ErrorOperand::Real(x)) => match int::round(*rounding, *x) {
                 Err(kind) => kind,
                 Ok(_) => internal("a rounding failed that has a value"),
             },
-            Some(Operand::Int(_) | Operand::Text(_)) | None => internal("an operand is missing"),
+            Some(ErrorOperand::Int(_) | ErrorOperand::Text(_)) | None => {
+                internal("an operand is missing")
+            }
         },
         Why::Index => ErrorKind::IndexOutOfBounds { index: int(0), length: size(1) },
         Why::Slice => ErrorKind::SliceOutOfBounds { lo: int(0), hi: int(1), length: size(2) },
@@ -198,7 +200,7 @@ fn cycle(module: &Module, constant: ConstantId, calls: &OpenCalls) -> ErrorKind 
 }
 
 /// A function that is open, perhaps inlined.
-struct Level {
+struct CallLevel {
     /// Its name.
     function: Name,
     library: bool,
@@ -212,7 +214,7 @@ fn levels(
     site: SiteId,
     calls: &OpenCalls,
     root: FunctionId,
-) -> (Vec<Level>, Vec<Level>) {
+) -> (Vec<CallLevel>, Vec<CallLevel>) {
     let mut inner = Vec::new();
     let mut outer = Vec::new();
     let mut at = site;
@@ -235,10 +237,10 @@ fn levels(
 
 /// The functions that are open at a site of a function, innermost first. Those without a name for messages are
 /// no functions of the program: what they do happens where they are called.
-fn unfold(module: &Module, site: SiteId, function: FunctionId, levels: &mut Vec<Level>) {
+fn unfold(module: &Module, site: SiteId, function: FunctionId, levels: &mut Vec<CallLevel>) {
     let mut level = |function: Name, library: bool, place: Span| {
         if !function.is_empty() {
-            levels.push(Level { function, library, place });
+            levels.push(CallLevel { function, library, place });
         }
     };
     let mut at = module.sites.get(site.0 as usize);
@@ -253,8 +255,8 @@ fn unfold(module: &Module, site: SiteId, function: FunctionId, levels: &mut Vec<
 }
 
 /// The calls outside the standard library, innermost first: the function called and the place of the call.
-fn trace(inner: &[Level], skipped: usize, outer: &[Level]) -> Vec<(Name, Span)> {
-    let all: Vec<&Level> = inner.iter().chain(outer).collect();
+fn trace(inner: &[CallLevel], skipped: usize, outer: &[CallLevel]) -> Vec<(Name, Span)> {
+    let all: Vec<&CallLevel> = inner.iter().chain(outer).collect();
     let calls = all.len().saturating_sub(1);
     // Of a long trace the two ends are of interest.
     let middle = calls.saturating_sub(TRACE);

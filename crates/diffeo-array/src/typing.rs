@@ -5,44 +5,44 @@
 
 use crate::ir::ops::{named_operands, row, Output};
 use crate::ir::{
-    Atom, Block, BoxId, Carried, Constant, Elem, Function, Module, Op, Reduction, Scalar, Ty,
+    Atom, Block, BoxId, Carried, Constant, Elem, FlatTy, Function, Module, Op, Reduction, Scalar,
     VarInfo,
 };
 use crate::print::type_text;
-use diffeo_calculus::prim::text::{self, Leaf};
+use diffeo_calculus::prim::text::{self, TextType};
 use diffeo_calculus::prim::{int, real, Comparison};
 
 /// The type of an operand; `None` of a variable that the function does not have.
-pub fn atom_type(vars: &[VarInfo], atom: &Atom) -> Option<Ty> {
+pub fn atom_type(vars: &[VarInfo], atom: &Atom) -> Option<FlatTy> {
     match atom {
         Atom::Var(var) => vars.get(var.0 as usize).map(|info| info.ty.clone()),
-        Atom::Real(_) => Some(Ty::Real),
-        Atom::Int(_) => Some(Ty::Int),
-        Atom::Bool(_) => Some(Ty::Bool),
+        Atom::Real(_) => Some(FlatTy::Real),
+        Atom::Int(_) => Some(FlatTy::Int),
+        Atom::Bool(_) => Some(FlatTy::Bool),
         Atom::Unused(ty) => Some(ty.clone()),
     }
 }
 
 impl Elem {
     /// The type of an element.
-    pub fn ty(self) -> Ty {
+    pub fn ty(self) -> FlatTy {
         match self {
-            Elem::Real => Ty::Real,
-            Elem::Int => Ty::Int,
-            Elem::Bool => Ty::Bool,
-            Elem::Text => Ty::Text,
-            Elem::Box(id) => Ty::Box(id),
+            Elem::Real => FlatTy::Real,
+            Elem::Int => FlatTy::Int,
+            Elem::Bool => FlatTy::Bool,
+            Elem::Text => FlatTy::Text,
+            Elem::Box(id) => FlatTy::Box(id),
         }
     }
 }
 
-impl Ty {
+impl FlatTy {
     /// An array of elements, the element itself for rank 0.
-    pub fn array(elem: Elem, rank: u8) -> Ty {
+    pub fn array(elem: Elem, rank: u8) -> FlatTy {
         if rank == 0 {
             elem.ty()
         } else {
-            Ty::Array(elem, rank)
+            FlatTy::Array(elem, rank)
         }
     }
 
@@ -50,13 +50,13 @@ impl Ty {
     /// what no array holds.
     pub fn elements(&self) -> Option<(Elem, u8)> {
         match self {
-            Ty::Real => Some((Elem::Real, 0)),
-            Ty::Int => Some((Elem::Int, 0)),
-            Ty::Bool => Some((Elem::Bool, 0)),
-            Ty::Text => Some((Elem::Text, 0)),
-            Ty::Box(id) => Some((Elem::Box(*id), 0)),
-            Ty::Array(elem, rank) => Some((*elem, *rank)),
-            Ty::Acc(_) | Ty::Stack(_) => None,
+            FlatTy::Real => Some((Elem::Real, 0)),
+            FlatTy::Int => Some((Elem::Int, 0)),
+            FlatTy::Bool => Some((Elem::Bool, 0)),
+            FlatTy::Text => Some((Elem::Text, 0)),
+            FlatTy::Box(id) => Some((Elem::Box(*id), 0)),
+            FlatTy::Array(elem, rank) => Some((*elem, *rank)),
+            FlatTy::Acc(_) | FlatTy::Stack(_) => None,
         }
     }
 
@@ -68,18 +68,18 @@ impl Ty {
 
 impl Scalar {
     /// The type that it is of.
-    pub fn ty(self) -> Ty {
+    pub fn ty(self) -> FlatTy {
         match self {
-            Scalar::Real => Ty::Real,
-            Scalar::Int => Ty::Int,
-            Scalar::Bool => Ty::Bool,
-            Scalar::Text => Ty::Text,
+            Scalar::Real => FlatTy::Real,
+            Scalar::Int => FlatTy::Int,
+            Scalar::Bool => FlatTy::Bool,
+            Scalar::Text => FlatTy::Text,
         }
     }
 }
 
 /// The types of a function's parameters.
-pub fn param_types(function: &Function) -> Vec<Ty> {
+pub fn param_types(function: &Function) -> Vec<FlatTy> {
     function.params.iter().filter_map(|var| atom_type(&function.vars, &Atom::Var(*var))).collect()
 }
 
@@ -87,7 +87,7 @@ pub fn param_types(function: &Function) -> Vec<Ty> {
 ///
 /// # Errors
 /// What is wrong with the number or the types of its operands.
-pub fn results(module: &Module, vars: &[VarInfo], op: &Op) -> Result<Option<Vec<Ty>>, String> {
+pub fn results(module: &Module, vars: &[VarInfo], op: &Op) -> Result<Option<Vec<FlatTy>>, String> {
     let cx = Typing { module, vars };
     match op {
         Op::Stop(_) => cx.operands(op).map(|()| None),
@@ -100,18 +100,18 @@ struct Typing<'m> {
     vars: &'m [VarInfo],
 }
 
-type Types = Result<Vec<Ty>, String>;
+type Types = Result<Vec<FlatTy>, String>;
 
 impl Typing<'_> {
-    fn ty(&self, atom: &Atom) -> Result<Ty, String> {
+    fn ty(&self, atom: &Atom) -> Result<FlatTy, String> {
         atom_type(self.vars, atom).ok_or_else(|| "there is no such variable".to_string())
     }
 
-    fn show(&self, ty: &Ty) -> String {
+    fn show(&self, ty: &FlatTy) -> String {
         type_text(self.module, ty)
     }
 
-    fn wants(&self, what: &str, atom: &Atom, expected: &Ty) -> Result<(), String> {
+    fn wants(&self, what: &str, atom: &Atom, expected: &FlatTy) -> Result<(), String> {
         let found = self.ty(atom)?;
         if found == *expected {
             return Ok(());
@@ -120,7 +120,7 @@ impl Typing<'_> {
         Err(format!("{what} has type {found} and should have type {expected}"))
     }
 
-    fn all(&self, what: &str, atoms: &[Atom], expected: &[Ty]) -> Result<(), String> {
+    fn all(&self, what: &str, atoms: &[Atom], expected: &[FlatTy]) -> Result<(), String> {
         count(what, atoms.len(), expected.len())?;
         let mut pairs = atoms.iter().zip(expected).enumerate();
         pairs.try_for_each(|(i, (atom, ty))| self.wants(&format!("{what} {i}"), atom, ty))
@@ -128,34 +128,34 @@ impl Typing<'_> {
 
     fn array(&self, atom: &Atom) -> Result<(Elem, u8), String> {
         match self.ty(atom)? {
-            Ty::Array(elem, rank) => Ok((elem, rank)),
+            FlatTy::Array(elem, rank) => Ok((elem, rank)),
             ty => Err(format!("the operand has type {} and should be an array", self.show(&ty))),
         }
     }
 
     fn acc(&self, atom: &Atom) -> Result<u8, String> {
         match self.ty(atom)? {
-            Ty::Acc(rank) => Ok(rank),
+            FlatTy::Acc(rank) => Ok(rank),
             ty => Err(format!("the operand has type {} and should be an Acc", self.show(&ty))),
         }
     }
 
-    fn stack(&self, atom: &Atom) -> Result<Vec<Ty>, String> {
+    fn stack(&self, atom: &Atom) -> Result<Vec<FlatTy>, String> {
         match self.ty(atom)? {
-            Ty::Stack(elems) => Ok(elems.iter().map(|elem| elem.ty()).collect()),
+            FlatTy::Stack(elems) => Ok(elems.iter().map(|elem| elem.ty()).collect()),
             ty => Err(format!("the operand has type {} and should be a Stack", self.show(&ty))),
         }
     }
 
     fn boxed(&self, atom: &Atom) -> Result<BoxId, String> {
         match self.ty(atom)? {
-            Ty::Box(id) => Ok(id),
+            FlatTy::Box(id) => Ok(id),
             ty => Err(format!("the operand has type {} and should be a box", self.show(&ty))),
         }
     }
 
     /// The types of the fields of an alternative.
-    fn fields(&self, id: BoxId, tag: u32) -> Result<&[Ty], String> {
+    fn fields(&self, id: BoxId, tag: u32) -> Result<&[FlatTy], String> {
         let ty = self.module.boxes.get(id.0 as usize).ok_or("there is no such type of boxes")?;
         let variant = ty.variants.get(tag as usize);
         variant.map(|v| &v.fields[..]).ok_or_else(|| format!("{} has no tag {tag}", ty.name))
@@ -196,11 +196,11 @@ impl Typing<'_> {
     }
 
     /// The array type of elements of this type.
-    fn array_of(&self, ty: &Ty) -> Result<Ty, String> {
+    fn array_of(&self, ty: &FlatTy) -> Result<FlatTy, String> {
         let (elem, rank) = ty
             .elements()
             .ok_or_else(|| format!("an array cannot hold elements of type {}", self.show(ty)))?;
-        Ok(Ty::Array(elem, rank.checked_add(1).ok_or("the rank of an array is too high")?))
+        Ok(FlatTy::Array(elem, rank.checked_add(1).ok_or("the rank of an array is too high")?))
     }
 
     /// Checks the operands whose types the table of operations has.
@@ -215,16 +215,16 @@ impl Typing<'_> {
     }
 
     fn op(&self, op: &Op) -> Types {
-        let one = |ty: Ty| Ok(vec![ty]);
+        let one = |ty: FlatTy| Ok(vec![ty]);
         self.operands(op)?;
         match op {
             Op::Real(op, args) => {
                 count("operand", args.len(), real::row(*op).arity)?;
-                one(Ty::Real)
+                one(FlatTy::Real)
             }
             Op::Int(op, args) | Op::IntFits(op, args) => {
                 count("operand", args.len(), int::arity(*op))?;
-                one(Ty::Int)
+                one(FlatTy::Int)
             }
             Op::Compare(comparison, scalar, a, b) => {
                 if *scalar == Scalar::Bool && !matches!(comparison, Comparison::Eq | Comparison::Ne)
@@ -233,60 +233,60 @@ impl Typing<'_> {
                 }
                 self.wants("the first operand", a, &scalar.ty())?;
                 self.wants("the second operand", b, &scalar.ty())?;
-                one(Ty::Bool)
+                one(FlatTy::Bool)
             }
             Op::Select(_, a, b) => {
                 let ty = self.ty(a)?;
-                if !matches!(ty, Ty::Real | Ty::Int | Ty::Bool) {
+                if !matches!(ty, FlatTy::Real | FlatTy::Int | FlatTy::Bool) {
                     return Err(format!("select is not for values of type {}", self.show(&ty)));
                 }
                 self.wants("the third operand", b, &ty)?;
                 one(ty)
             }
             Op::TextOp(op, operands) => {
-                let ty = |leaf: &Leaf| match leaf {
-                    Leaf::Int => Ty::Int,
-                    Leaf::Real => Ty::Real,
-                    Leaf::Text => Ty::Text,
+                let ty = |leaf: &TextType| match leaf {
+                    TextType::Int => FlatTy::Int,
+                    TextType::Real => FlatTy::Real,
+                    TextType::Text => FlatTy::Text,
                 };
                 let (params, result) = text::signature(*op);
-                let params: Vec<Ty> = params.iter().map(ty).collect();
+                let params: Vec<FlatTy> = params.iter().map(ty).collect();
                 self.all("operand", operands, &params)?;
                 one(ty(&result))
             }
             Op::Show(scalar, a) => {
                 self.wants("the operand", a, &scalar.ty())?;
-                one(Ty::Text)
+                one(FlatTy::Text)
             }
             Op::Dim(array, dim) => {
                 let (_, rank) = self.array(array)?;
                 if *dim >= rank {
                     return Err(format!("an array of rank {rank} has no dimension {dim}"));
                 }
-                one(Ty::Int)
+                one(FlatTy::Int)
             }
             Op::Get(array, indices) => {
                 let (elem, rank) = self.array(array)?;
-                one(Ty::array(elem, indexed(indices, rank, 1)?))
+                one(FlatTy::array(elem, indexed(indices, rank, 1)?))
             }
             Op::Slice { array, .. } => {
                 let (elem, rank) = self.array(array)?;
-                one(Ty::Array(elem, rank))
+                one(FlatTy::Array(elem, rank))
             }
             Op::Update { array, indices, value } => {
                 let (elem, rank) = self.array(array)?;
                 let left = indexed(indices, rank, 1)?;
-                self.wants("the new element", value, &Ty::array(elem, left))?;
-                one(Ty::Array(elem, rank))
+                self.wants("the new element", value, &FlatTy::array(elem, left))?;
+                one(FlatTy::Array(elem, rank))
             }
             Op::Elements(elem, atoms) => {
                 self.all("element", atoms, &vec![elem.ty(); atoms.len()])?;
-                one(Ty::Array(*elem, 1))
+                one(FlatTy::Array(*elem, 1))
             }
             Op::Rows(rows) => {
                 let first = rows.first().ok_or("there is no row")?;
                 let (elem, rank) = self.array(first)?;
-                let row = Ty::Array(elem, rank);
+                let row = FlatTy::Array(elem, rank);
                 self.all("row", rows, &vec![row.clone(); rows.len()])?;
                 one(self.array_of(&row)?)
             }
@@ -294,35 +294,35 @@ impl Typing<'_> {
                 if *rank == 0 {
                     return Err("the rank of an array is at least 1".to_string());
                 }
-                one(Ty::Array(*elem, *rank))
+                one(FlatTy::Array(*elem, *rank))
             }
             Op::Append(a, b) => {
                 let (elem, rank) = self.array(a)?;
-                let ty = Ty::Array(elem, rank);
+                let ty = FlatTy::Array(elem, rank);
                 self.wants("the second operand", b, &ty)?;
                 one(ty)
             }
             Op::Reshape(array, sizes) => {
                 let (elem, _) = self.array(array)?;
                 match u8::try_from(sizes.len()) {
-                    Ok(rank) if rank > 0 => one(Ty::Array(elem, rank)),
+                    Ok(rank) if rank > 0 => one(FlatTy::Array(elem, rank)),
                     Ok(_) | Err(_) => Err("the rank of an array is from 1 to 255".to_string()),
                 }
             }
             Op::ArgSort(array) => match self.array(array)? {
-                (Elem::Real | Elem::Int | Elem::Text, 1) => one(Ty::Array(Elem::Int, 1)),
+                (Elem::Real | Elem::Int | Elem::Text, 1) => one(FlatTy::Array(Elem::Int, 1)),
                 (elem, rank) => {
-                    let ty = self.show(&Ty::Array(elem, rank));
+                    let ty = self.show(&FlatTy::Array(elem, rank));
                     Err(format!("arrays of type {ty} cannot be sorted"))
                 }
             },
             Op::New(id, tag, fields) => {
                 self.all("field", fields, self.fields(*id, *tag)?)?;
-                one(Ty::Box(*id))
+                one(FlatTy::Box(*id))
             }
             Op::Tag(object) => {
                 self.boxed(object)?;
-                one(Ty::Int)
+                one(FlatTy::Int)
             }
             Op::Field { object, tag, index } => {
                 let fields = self.fields(self.boxed(object)?, *tag)?;
@@ -337,23 +337,23 @@ impl Typing<'_> {
                 self.branches(arms.iter().map(|(_, block)| block).chain(default))
             }
             Op::For { index, carried, body, .. } => {
-                self.wants("the index", &Atom::Var(*index), &Ty::Int)?;
+                self.wants("the index", &Atom::Var(*index), &FlatTy::Int)?;
                 self.carried(carried, body)
             }
             Op::While { carried, cond, body } => {
-                self.all("the condition's result", &cond.results, &[Ty::Bool])?;
+                self.all("the condition's result", &cond.results, &[FlatTy::Bool])?;
                 self.carried(carried, body)
             }
             Op::Build { index, body, .. } => {
-                self.wants("the index", &Atom::Var(*index), &Ty::Int)?;
+                self.wants("the index", &Atom::Var(*index), &FlatTy::Int)?;
                 self.results(body)?.iter().map(|ty| self.array_of(ty)).collect()
             }
             Op::Reduce { how, index, body, .. } => {
-                self.wants("the index", &Atom::Var(*index), &Ty::Int)?;
-                let types: Vec<Ty> = how
+                self.wants("the index", &Atom::Var(*index), &FlatTy::Int)?;
+                let types: Vec<FlatTy> = how
                     .iter()
                     .map(|how| match how {
-                        Reduction::Add | Reduction::Max | Reduction::Min => Ty::Real,
+                        Reduction::Add | Reduction::Max | Reduction::Min => FlatTy::Real,
                     })
                     .collect();
                 self.all("result", &body.results, &types)?;
@@ -371,49 +371,49 @@ impl Typing<'_> {
                 let init = self.module.functions.get(constant.init.0 as usize);
                 Ok(init.ok_or("nothing computes the constant")?.results.clone())
             }
-            Op::AccNew(sizes) => one(Ty::Acc(rank(sizes)?)),
+            Op::AccNew(sizes) => one(FlatTy::Acc(rank(sizes)?)),
             Op::AccAdd(acc, indices, _) => {
                 self.element(acc, indices)?;
                 Ok(Vec::new())
             }
             Op::AccAddArray(acc, array) => {
                 let rank = self.acc(acc)?;
-                self.wants("what is added", array, &Ty::array(Elem::Real, rank))?;
+                self.wants("what is added", array, &FlatTy::array(Elem::Real, rank))?;
                 Ok(Vec::new())
             }
             Op::AccRead(acc, indices) | Op::AccTake(acc, indices) => {
                 self.element(acc, indices)?;
-                one(Ty::Real)
+                one(FlatTy::Real)
             }
             Op::AccView(acc, indices) => {
                 let rank = self.acc(acc)?;
-                one(Ty::Acc(indexed(indices, rank, 0)?))
+                one(FlatTy::Acc(indexed(indices, rank, 0)?))
             }
             Op::AccSlice { acc, .. } => match self.acc(acc)? {
                 0 => Err("an accumulator of rank 0 has no slices".to_string()),
-                rank => one(Ty::Acc(rank)),
+                rank => one(FlatTy::Acc(rank)),
             },
             Op::AccReshape(acc, sizes) => {
                 self.acc(acc)?;
-                one(Ty::Acc(rank(sizes)?))
+                one(FlatTy::Acc(rank(sizes)?))
             }
-            Op::AccGet(acc) => one(Ty::array(Elem::Real, self.acc(acc)?)),
-            Op::StackNew(elems) => one(Ty::Stack(elems.clone())),
+            Op::AccGet(acc) => one(FlatTy::array(Elem::Real, self.acc(acc)?)),
+            Op::StackNew(elems) => one(FlatTy::Stack(elems.clone())),
             Op::Push(stack, atoms) => {
                 self.all("component", atoms, &self.stack(stack)?)?;
                 Ok(Vec::new())
             }
             Op::StackLen(stack) => {
                 self.stack(stack)?;
-                one(Ty::Int)
+                one(FlatTy::Int)
             }
             Op::StackGet(stack, _) => self.stack(stack),
             op => match row(op).output {
                 Output::None => Ok(Vec::new()),
-                Output::Real => one(Ty::Real),
-                Output::Int => one(Ty::Int),
-                Output::Bool => one(Ty::Bool),
-                Output::Text => one(Ty::Text),
+                Output::Real => one(FlatTy::Real),
+                Output::Int => one(FlatTy::Int),
+                Output::Bool => one(FlatTy::Bool),
+                Output::Text => one(FlatTy::Text),
                 Output::Rule => Err("a bug of Diffeo: an operation without a type".to_string()),
             },
         }
@@ -450,6 +450,6 @@ fn count(what: &str, found: usize, expected: usize) -> Result<(), String> {
 }
 
 /// The types of a constant's value.
-pub fn constant_types<'m>(module: &'m Module, constant: &Constant) -> Option<&'m [Ty]> {
+pub fn constant_types<'m>(module: &'m Module, constant: &Constant) -> Option<&'m [FlatTy]> {
     module.functions.get(constant.init.0 as usize).map(|init| &init.results[..])
 }

@@ -5,15 +5,15 @@
 mod array;
 
 pub(crate) use array::{elements, locate};
-pub use array::{Array, Collector, Data, Sizes};
+pub use array::{Collector, Data, FlatArray, Sizes};
 
-use crate::ir::{Elem, Ty};
+use crate::ir::{Elem, FlatTy};
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// A value.
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum FlatValue {
     /// A real number.
     Real(f64),
     /// An integer.
@@ -23,7 +23,7 @@ pub enum Value {
     /// A text.
     Text(Rc<Box<str>>),
     /// An array.
-    Array(Box<Array>),
+    Array(Box<FlatArray>),
     /// A box.
     Box(Rc<Object>),
     /// What stands for a box that nothing looks at.
@@ -40,7 +40,7 @@ pub struct Object {
     /// The alternative of its type.
     pub tag: u32,
     /// Its fields.
-    pub fields: Box<[Value]>,
+    pub fields: Box<[FlatValue]>,
 }
 
 /// An accumulator, or a view of one: numbers from `offset` in row-major order.
@@ -60,59 +60,59 @@ pub struct Stack {
     /// How many tuples there are.
     pub len: usize,
     /// Their components.
-    pub values: Vec<Value>,
+    pub values: Vec<FlatValue>,
 }
 
-impl Value {
+impl FlatValue {
     /// A text.
-    pub fn text(text: &str) -> Value {
-        Value::Text(Rc::new(text.into()))
+    pub fn text(text: &str) -> FlatValue {
+        FlatValue::Text(Rc::new(text.into()))
     }
 
     /// An array.
-    pub fn array(array: Array) -> Value {
-        Value::Array(Box::new(array))
+    pub fn array(array: FlatArray) -> FlatValue {
+        FlatValue::Array(Box::new(array))
     }
 
     /// An array of rank 1 of Reals.
-    pub fn reals(elements: Vec<f64>) -> Value {
-        Value::array(Array::vector(Data::Reals(Rc::new(elements))))
+    pub fn reals(elements: Vec<f64>) -> FlatValue {
+        FlatValue::array(FlatArray::vector(Data::Reals(Rc::new(elements))))
     }
 
     /// An array of rank 1 of Ints.
-    pub fn ints(elements: Vec<i64>) -> Value {
-        Value::array(Array::vector(Data::Ints(Rc::new(elements))))
+    pub fn ints(elements: Vec<i64>) -> FlatValue {
+        FlatValue::array(FlatArray::vector(Data::Ints(Rc::new(elements))))
     }
 
     /// A box.
-    pub fn object(tag: u32, fields: impl IntoIterator<Item = Value>) -> Value {
-        Value::Box(Rc::new(Object { tag, fields: fields.into_iter().collect() }))
+    pub fn object(tag: u32, fields: impl IntoIterator<Item = FlatValue>) -> FlatValue {
+        FlatValue::Box(Rc::new(Object { tag, fields: fields.into_iter().collect() }))
     }
 
     /// A value of a type that nothing looks at.
-    pub fn unused(ty: &Ty) -> Value {
+    pub fn unused(ty: &FlatTy) -> FlatValue {
         match ty {
-            Ty::Real => Value::Real(0.0),
-            Ty::Int => Value::Int(0),
-            Ty::Bool => Value::Bool(false),
-            Ty::Text => Value::text(""),
-            Ty::Array(elem, rank) => Value::array(Array::empty(*elem, *rank)),
+            FlatTy::Real => FlatValue::Real(0.0),
+            FlatTy::Int => FlatValue::Int(0),
+            FlatTy::Bool => FlatValue::Bool(false),
+            FlatTy::Text => FlatValue::text(""),
+            FlatTy::Array(elem, rank) => FlatValue::array(FlatArray::empty(*elem, *rank)),
             // Nothing is unused of the last two.
-            Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => Value::Null,
+            FlatTy::Box(_) | FlatTy::Acc(_) | FlatTy::Stack(_) => FlatValue::Null,
         }
     }
 
     /// Whether the value can be one of a type: of boxes and texts in arrays, nothing is known.
-    pub fn has_type(&self, ty: &Ty) -> bool {
+    pub fn has_type(&self, ty: &FlatTy) -> bool {
         match (self, ty) {
-            (Value::Real(_), Ty::Real)
-            | (Value::Int(_), Ty::Int)
-            | (Value::Bool(_), Ty::Bool)
-            | (Value::Text(_), Ty::Text)
-            | (Value::Box(_) | Value::Null, Ty::Box(_))
-            | (Value::Stack(_), Ty::Stack(_)) => true,
-            (Value::Acc(acc), Ty::Acc(rank)) => acc.sizes.len() == usize::from(*rank),
-            (Value::Array(array), Ty::Array(elem, rank)) => {
+            (FlatValue::Real(_), FlatTy::Real)
+            | (FlatValue::Int(_), FlatTy::Int)
+            | (FlatValue::Bool(_), FlatTy::Bool)
+            | (FlatValue::Text(_), FlatTy::Text)
+            | (FlatValue::Box(_) | FlatValue::Null, FlatTy::Box(_))
+            | (FlatValue::Stack(_), FlatTy::Stack(_)) => true,
+            (FlatValue::Acc(acc), FlatTy::Acc(rank)) => acc.sizes.len() == usize::from(*rank),
+            (FlatValue::Array(array), FlatTy::Array(elem, rank)) => {
                 let fits = match (array.data(), elem) {
                     (Data::Reals(_), Elem::Real)
                     | (Data::Ints(_), Elem::Int)
@@ -123,15 +123,15 @@ impl Value {
                 fits && array.sizes().len() == usize::from(*rank)
             }
             (
-                Value::Real(_)
-                | Value::Int(_)
-                | Value::Bool(_)
-                | Value::Text(_)
-                | Value::Array(_)
-                | Value::Box(_)
-                | Value::Null
-                | Value::Acc(_)
-                | Value::Stack(_),
+                FlatValue::Real(_)
+                | FlatValue::Int(_)
+                | FlatValue::Bool(_)
+                | FlatValue::Text(_)
+                | FlatValue::Array(_)
+                | FlatValue::Box(_)
+                | FlatValue::Null
+                | FlatValue::Acc(_)
+                | FlatValue::Stack(_),
                 _,
             ) => false,
         }
@@ -140,40 +140,40 @@ impl Value {
     /// Whether dropping it drops boxes.
     fn owns(&self) -> bool {
         match self {
-            Value::Box(object) => Rc::strong_count(object) == 1,
-            Value::Array(array) => match array.data() {
+            FlatValue::Box(object) => Rc::strong_count(object) == 1,
+            FlatValue::Array(array) => match array.data() {
                 Data::Values(values) => Rc::strong_count(values) == 1,
                 Data::Reals(_) | Data::Ints(_) | Data::Bools(_) => false,
             },
-            Value::Real(_)
-            | Value::Int(_)
-            | Value::Bool(_)
-            | Value::Text(_)
-            | Value::Null
-            | Value::Acc(_)
-            | Value::Stack(_) => false,
+            FlatValue::Real(_)
+            | FlatValue::Int(_)
+            | FlatValue::Bool(_)
+            | FlatValue::Text(_)
+            | FlatValue::Null
+            | FlatValue::Acc(_)
+            | FlatValue::Stack(_) => false,
         }
     }
 }
 
-impl PartialEq for Value {
+impl PartialEq for FlatValue {
     /// Equal structure, Reals by their bits (but for one nan), for tests: views are equal to copies. Not of
     /// accumulators and stacks.
-    fn eq(&self, other: &Value) -> bool {
+    fn eq(&self, other: &FlatValue) -> bool {
         let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
         let mut pending = vec![(self.clone(), other.clone())];
         while let Some((a, b)) = pending.pop() {
             let equal = match (&a, &b) {
-                (Value::Real(a), Value::Real(b)) => same(*a, *b),
-                (Value::Int(a), Value::Int(b)) => a == b,
-                (Value::Bool(a), Value::Bool(b)) => a == b,
-                (Value::Text(a), Value::Text(b)) => a == b,
-                (Value::Null, Value::Null) => true,
-                (Value::Box(a), Value::Box(b)) => {
+                (FlatValue::Real(a), FlatValue::Real(b)) => same(*a, *b),
+                (FlatValue::Int(a), FlatValue::Int(b)) => a == b,
+                (FlatValue::Bool(a), FlatValue::Bool(b)) => a == b,
+                (FlatValue::Text(a), FlatValue::Text(b)) => a == b,
+                (FlatValue::Null, FlatValue::Null) => true,
+                (FlatValue::Box(a), FlatValue::Box(b)) => {
                     pending.extend(a.fields.iter().cloned().zip(b.fields.iter().cloned()));
                     a.tag == b.tag && a.fields.len() == b.fields.len()
                 }
-                (Value::Array(a), Value::Array(b)) => {
+                (FlatValue::Array(a), FlatValue::Array(b)) => {
                     let elements = (0..a.count()).zip(0..b.count());
                     pending.extend(elements.map(|(i, j)| (a.element(i), b.element(j))));
                     a.sizes() == b.sizes()
@@ -194,35 +194,35 @@ impl Drop for Object {
         release(&mut self.fields, &mut pending);
         while let Some(mut value) = pending.pop() {
             match &mut value {
-                Value::Box(object) => {
+                FlatValue::Box(object) => {
                     if let Some(object) = Rc::get_mut(object) {
                         release(&mut object.fields, &mut pending);
                     }
                 }
-                Value::Array(array) => {
+                FlatValue::Array(array) => {
                     if let Data::Values(values) = array.data_mut() {
                         if let Some(values) = Rc::get_mut(values) {
                             release(values, &mut pending);
                         }
                     }
                 }
-                Value::Real(_)
-                | Value::Int(_)
-                | Value::Bool(_)
-                | Value::Text(_)
-                | Value::Null
-                | Value::Acc(_)
-                | Value::Stack(_) => {}
+                FlatValue::Real(_)
+                | FlatValue::Int(_)
+                | FlatValue::Bool(_)
+                | FlatValue::Text(_)
+                | FlatValue::Null
+                | FlatValue::Acc(_)
+                | FlatValue::Stack(_) => {}
             }
         }
     }
 }
 
 /// Moves the values that are dropped with these, and drop others, to `pending`.
-fn release(values: &mut [Value], pending: &mut Vec<Value>) {
+fn release(values: &mut [FlatValue], pending: &mut Vec<FlatValue>) {
     for value in values {
         if value.owns() {
-            pending.push(std::mem::replace(value, Value::Null));
+            pending.push(std::mem::replace(value, FlatValue::Null));
         }
     }
 }

@@ -3,47 +3,47 @@
 //! Everything made here has no place in a source text unless it is given one.
 
 use crate::prim::{Comparison, Prim, RealOp};
-use crate::term::{Arm, Binder, Build, Case, Control, GlobalId, Kind, Lit, Loop, Term};
+use crate::term::{Arm, Binder, Build, Case, Control, GlobalId, Lit, Loop, Term, TermKind};
 use crate::ty::Ty;
 use diffeo_base::{Name, Span};
 
 /// A term without a place.
-pub fn term(kind: Kind) -> Term {
+pub fn term(kind: TermKind) -> Term {
     Term::new(kind, Span::NONE)
 }
 
 /// A variable.
 pub fn var(binder: &Binder) -> Term {
-    term(Kind::Var(binder.var.clone()))
+    term(TermKind::Var(binder.var.clone()))
 }
 
 /// A definition.
 pub fn global(id: GlobalId) -> Term {
-    term(Kind::Global(id))
+    term(TermKind::Global(id))
 }
 
 /// The term with other terms in it, made in the order of evaluation.
 pub fn map_children(e: &Term, f: &mut dyn FnMut(&Term) -> Term) -> Term {
     let all = |es: &[Term], f: &mut dyn FnMut(&Term) -> Term| es.iter().map(f).collect();
     let kind = match &e.kind {
-        Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => e.kind.clone(),
-        Kind::Lam(x, body) => Kind::Lam(x.clone(), Box::new(f(body))),
-        Kind::App(g, x) => {
+        TermKind::Var(_) | TermKind::Global(_) | TermKind::Lit(_) => e.kind.clone(),
+        TermKind::Lam(x, body) => TermKind::Lam(x.clone(), Box::new(f(body))),
+        TermKind::App(g, x) => {
             let g = Box::new(f(g));
-            Kind::App(g, Box::new(f(x)))
+            TermKind::App(g, Box::new(f(x)))
         }
-        Kind::Let(bindings, body) => {
+        TermKind::Let(bindings, body) => {
             let bindings = bindings.iter().map(|(x, value)| (x.clone(), f(value))).collect();
-            Kind::Let(bindings, Box::new(f(body)))
+            TermKind::Let(bindings, Box::new(f(body)))
         }
-        Kind::LetRec(g, function, body) => {
+        TermKind::LetRec(g, function, body) => {
             let function = Box::new(f(function));
-            Kind::LetRec(g.clone(), function, Box::new(f(body)))
+            TermKind::LetRec(g.clone(), function, Box::new(f(body)))
         }
-        Kind::Tuple(ty, es) => Kind::Tuple(ty.clone(), all(es, f)),
-        Kind::Proj(ty, i, of) => Kind::Proj(ty.clone(), *i, Box::new(f(of))),
-        Kind::Con(id, args, tag, es) => Kind::Con(*id, args.clone(), *tag, all(es, f)),
-        Kind::Case(case) => {
+        TermKind::Tuple(ty, es) => TermKind::Tuple(ty.clone(), all(es, f)),
+        TermKind::Proj(ty, i, of) => TermKind::Proj(ty.clone(), *i, Box::new(f(of))),
+        TermKind::Con(id, args, tag, es) => TermKind::Con(*id, args.clone(), *tag, all(es, f)),
+        TermKind::Case(case) => {
             let scrutinee = f(&case.scrutinee);
             let arm = |arm: &Arm, f: &mut dyn FnMut(&Term) -> Term| Arm {
                 tag: arm.tag,
@@ -52,19 +52,19 @@ pub fn map_children(e: &Term, f: &mut dyn FnMut(&Term) -> Term) -> Term {
             };
             let arms = case.arms.iter().map(|a| arm(a, f)).collect();
             let default = case.default.as_ref().map(f);
-            Kind::Case(Box::new(Case { scrutinee, data: case.data.clone(), arms, default }))
+            TermKind::Case(Box::new(Case { scrutinee, data: case.data.clone(), arms, default }))
         }
-        Kind::If(a, b, c) => {
+        TermKind::If(a, b, c) => {
             let (a, b) = (Box::new(f(a)), Box::new(f(b)));
-            Kind::If(a, b, Box::new(f(c)))
+            TermKind::If(a, b, Box::new(f(c)))
         }
-        Kind::Array(ty, es) => Kind::Array(ty.clone(), all(es, f)),
-        Kind::Build(b) => {
+        TermKind::Array(ty, es) => TermKind::Array(ty.clone(), all(es, f)),
+        TermKind::Build(b) => {
             let count = f(&b.count);
             let (index, element) = (b.index.clone(), b.element.clone());
-            Kind::Build(Box::new(Build { count, index, body: f(&b.body), element }))
+            TermKind::Build(Box::new(Build { count, index, body: f(&b.body), element }))
         }
-        Kind::Loop(l) => {
+        TermKind::Loop(l) => {
             let init = f(&l.init);
             let control = match &l.control {
                 Control::Count { index, count } => {
@@ -73,10 +73,10 @@ pub fn map_children(e: &Term, f: &mut dyn FnMut(&Term) -> Term) -> Term {
                 Control::While(condition) => Control::While(f(condition)),
             };
             let state = l.state.clone();
-            Kind::Loop(Box::new(Loop { state, init, control, body: f(&l.body) }))
+            TermKind::Loop(Box::new(Loop { state, init, control, body: f(&l.body) }))
         }
-        Kind::Prim(p, es) => Kind::Prim(p.clone(), all(es, f)),
-        Kind::Diff(d, es) => Kind::Diff(d.clone(), all(es, f)),
+        TermKind::Prim(p, es) => TermKind::Prim(p.clone(), all(es, f)),
+        TermKind::Diff(d, es) => TermKind::Diff(d.clone(), all(es, f)),
     };
     Term::new(kind, e.span)
 }
@@ -92,37 +92,37 @@ pub fn placed(e: Term, span: Span) -> Term {
 
 /// A real number.
 pub fn real(x: f64) -> Term {
-    term(Kind::Lit(Lit::Real(x)))
+    term(TermKind::Lit(Lit::Real(x)))
 }
 
 /// An integer.
 pub fn int(n: i64) -> Term {
-    term(Kind::Lit(Lit::Int(n)))
+    term(TermKind::Lit(Lit::Int(n)))
 }
 
 /// `()`
 pub fn unit() -> Term {
-    term(Kind::Lit(Lit::Unit))
+    term(TermKind::Lit(Lit::Unit))
 }
 
 /// A truth value.
 pub fn truth(b: bool) -> Term {
-    term(Kind::Lit(Lit::Bool(b)))
+    term(TermKind::Lit(Lit::Bool(b)))
 }
 
 /// A text.
 pub fn text(s: &str) -> Term {
-    term(Kind::Lit(Lit::String(Name::new(s))))
+    term(TermKind::Lit(Lit::String(Name::new(s))))
 }
 
 /// `λx:T. M`
 pub fn lam(binder: Binder, body: Term) -> Term {
-    term(Kind::Lam(binder, Box::new(body)))
+    term(TermKind::Lam(binder, Box::new(body)))
 }
 
 /// `M N`
 pub fn app(f: Term, x: Term) -> Term {
-    term(Kind::App(Box::new(f), Box::new(x)))
+    term(TermKind::App(Box::new(f), Box::new(x)))
 }
 
 /// `f(M, …)` of a definition.
@@ -133,11 +133,11 @@ pub fn call(f: GlobalId, types: Vec<Ty>, args: Vec<Term>) -> Term {
 /// `let x:T = M in N`
 pub fn bind(binder: Binder, value: Term, body: Term) -> Term {
     match body.kind {
-        Kind::Let(mut bindings, body) => {
+        TermKind::Let(mut bindings, body) => {
             bindings.insert(0, (binder, value));
-            term(Kind::Let(bindings, body))
+            term(TermKind::Let(bindings, body))
         }
-        _ => term(Kind::Let(vec![(binder, value)], Box::new(body))),
+        _ => term(TermKind::Let(vec![(binder, value)], Box::new(body))),
     }
 }
 
@@ -146,7 +146,7 @@ pub fn bind_all(bindings: Vec<(Binder, Term)>, body: Term) -> Term {
     if bindings.is_empty() {
         return body;
     }
-    term(Kind::Let(bindings, Box::new(body)))
+    term(TermKind::Let(bindings, Box::new(body)))
 }
 
 /// The tuple of some terms; the term itself if it is one, `()` if there is none.
@@ -154,15 +154,15 @@ pub fn tuple(types: Vec<Ty>, mut terms: Vec<Term>) -> Term {
     match terms.len() {
         0 => unit(),
         1 => terms.swap_remove(0),
-        _ => term(Kind::Tuple(Ty::tuple(types), terms)),
+        _ => term(TermKind::Tuple(Ty::tuple(types), terms)),
     }
 }
 
 /// A component of a tuple or record of this type: of a tuple that is there, the component.
 pub fn proj(ty: &Ty, index: usize, of: Term) -> Term {
     match of.kind {
-        Kind::Tuple(_, mut terms) if terms.iter().all(is_atom) => terms.swap_remove(index),
-        _ => term(Kind::Proj(ty.clone(), index, Box::new(of))),
+        TermKind::Tuple(_, mut terms) if terms.iter().all(is_atom) => terms.swap_remove(index),
+        _ => term(TermKind::Proj(ty.clone(), index, Box::new(of))),
     }
 }
 
@@ -177,15 +177,15 @@ pub fn part(types: &[Ty], index: usize, of: Term) -> Term {
 /// Whether evaluating the term does nothing, so that it may stand several times.
 pub fn is_atom(t: &Term) -> bool {
     match &t.kind {
-        Kind::Var(_) | Kind::Lit(_) | Kind::Global(_) => true,
-        Kind::Proj(_, _, of) => is_atom(of),
+        TermKind::Var(_) | TermKind::Lit(_) | TermKind::Global(_) => true,
+        TermKind::Proj(_, _, of) => is_atom(of),
         _ => false,
     }
 }
 
 /// A primitive operation.
 pub fn prim(prim: Prim, args: Vec<Term>) -> Term {
-    term(Kind::Prim(prim, args))
+    term(TermKind::Prim(prim, args))
 }
 
 /// An operation on Reals.
@@ -216,14 +216,14 @@ pub fn times(a: Term, b: Term) -> Term {
 /// The number, if the term is one.
 pub fn literal(t: &Term) -> Option<f64> {
     match &t.kind {
-        Kind::Lit(Lit::Real(x)) => Some(*x),
+        TermKind::Lit(Lit::Real(x)) => Some(*x),
         _ => None,
     }
 }
 
 /// `if a then b else c`
 pub fn if_(condition: Term, yes: Term, no: Term) -> Term {
-    term(Kind::If(Box::new(condition), Box::new(yes), Box::new(no)))
+    term(TermKind::If(Box::new(condition), Box::new(yes), Box::new(no)))
 }
 
 /// A comparison.
@@ -243,11 +243,11 @@ pub fn index(element: &Ty, xs: Term, i: Term) -> Term {
 
 /// `[body for i < count]`
 pub fn build(count: Term, index: Binder, element: Ty, body: Term) -> Term {
-    term(Kind::Build(Box::new(Build { count, index, body, element })))
+    term(TermKind::Build(Box::new(Build { count, index, body, element })))
 }
 
 /// `loop state = init for index < count do body`
 pub fn count_loop(state: Binder, init: Term, index: Binder, count: Term, body: Term) -> Term {
     let control = Control::Count { index, count };
-    term(Kind::Loop(Box::new(Loop { state, init, control, body })))
+    term(TermKind::Loop(Box::new(Loop { state, init, control, body })))
 }

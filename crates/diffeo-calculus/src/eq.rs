@@ -2,13 +2,13 @@
 //! about terms. Free variables are equal if their ids are; reals if they are the same number, or both nan
 //! (0 and -0 differ).
 
-use crate::term::{Binder, Case, Control, Kind, Lit, Loop, Program, Term, Var};
+use crate::term::{Binder, Case, Control, Lit, Loop, Program, Term, TermKind, Var};
 use diffeo_base::deep;
 use std::collections::HashMap;
 
 /// Whether two terms are equal up to spans and the renaming of bound variables.
 pub fn alpha_eq(a: &Term, b: &Term) -> bool {
-    Bound::default().terms(a, b)
+    BoundVars::default().terms(a, b)
 }
 
 /// Whether two programs declare and define the same, in the same order, up to spans and the renaming of
@@ -24,13 +24,13 @@ pub fn alpha_eq_programs(a: &Program, b: &Program) -> bool {
 
 /// The bound variables of either side; two are the same if they were bound together.
 #[derive(Default)]
-struct Bound {
+struct BoundVars {
     left: HashMap<u32, usize>,
     right: HashMap<u32, usize>,
     count: usize,
 }
 
-impl Bound {
+impl BoundVars {
     fn variables(&self, a: &Var, b: &Var) -> bool {
         match (self.left.get(&a.id), self.right.get(&b.id)) {
             (Some(a), Some(b)) => a == b,
@@ -78,58 +78,58 @@ impl Bound {
         deep(|| self.kinds(&a.kind, &b.kind))
     }
 
-    fn kinds(&mut self, a: &Kind, b: &Kind) -> bool {
+    fn kinds(&mut self, a: &TermKind, b: &TermKind) -> bool {
         // One arm for each form; the second of the pair decides within it.
         match a {
-            Kind::Var(x) => matches!(b, Kind::Var(y) if self.variables(x, y)),
-            Kind::Global(x) => matches!(b, Kind::Global(y) if x == y),
-            Kind::Lit(x) => matches!(b, Kind::Lit(y) if literals(x, y)),
-            Kind::Lam(x, m) => {
-                let Kind::Lam(y, n) = b else { return false };
+            TermKind::Var(x) => matches!(b, TermKind::Var(y) if self.variables(x, y)),
+            TermKind::Global(x) => matches!(b, TermKind::Global(y) if x == y),
+            TermKind::Lit(x) => matches!(b, TermKind::Lit(y) if literals(x, y)),
+            TermKind::Lam(x, m) => {
+                let TermKind::Lam(y, n) = b else { return false };
                 self.under([(x, y)], |s| s.terms(m, n))
             }
-            Kind::App(f, m) => {
-                let Kind::App(g, n) = b else { return false };
+            TermKind::App(f, m) => {
+                let TermKind::App(g, n) = b else { return false };
                 self.terms(f, g) && self.terms(m, n)
             }
-            Kind::Let(xs, m) => {
-                let Kind::Let(ys, n) = b else { return false };
+            TermKind::Let(xs, m) => {
+                let TermKind::Let(ys, n) = b else { return false };
                 self.lets(xs, m, ys, n)
             }
-            Kind::LetRec(x, f, m) => {
-                let Kind::LetRec(y, g, n) = b else { return false };
+            TermKind::LetRec(x, f, m) => {
+                let TermKind::LetRec(y, g, n) = b else { return false };
                 self.under([(x, y)], |s| s.terms(f, g) && s.terms(m, n))
             }
-            Kind::Tuple(t, ms) => {
-                matches!(b, Kind::Tuple(u, ns) if t == u && self.all(ms, ns))
+            TermKind::Tuple(t, ms) => {
+                matches!(b, TermKind::Tuple(u, ns) if t == u && self.all(ms, ns))
             }
-            Kind::Proj(t, i, m) => {
-                matches!(b, Kind::Proj(u, j, n) if t == u && i == j && self.terms(m, n))
+            TermKind::Proj(t, i, m) => {
+                matches!(b, TermKind::Proj(u, j, n) if t == u && i == j && self.terms(m, n))
             }
-            Kind::Con(d, ts, i, ms) => {
-                let Kind::Con(e, us, j, ns) = b else { return false };
+            TermKind::Con(d, ts, i, ms) => {
+                let TermKind::Con(e, us, j, ns) = b else { return false };
                 d == e && ts == us && i == j && self.all(ms, ns)
             }
-            Kind::Case(m) => matches!(b, Kind::Case(n) if self.cases(m, n)),
-            Kind::If(m, n, l) => {
-                let Kind::If(m2, n2, l2) = b else { return false };
+            TermKind::Case(m) => matches!(b, TermKind::Case(n) if self.cases(m, n)),
+            TermKind::If(m, n, l) => {
+                let TermKind::If(m2, n2, l2) = b else { return false };
                 self.terms(m, m2) && self.terms(n, n2) && self.terms(l, l2)
             }
-            Kind::Array(t, ms) => {
-                matches!(b, Kind::Array(u, ns) if t == u && self.all(ms, ns))
+            TermKind::Array(t, ms) => {
+                matches!(b, TermKind::Array(u, ns) if t == u && self.all(ms, ns))
             }
-            Kind::Build(m) => {
-                let Kind::Build(n) = b else { return false };
+            TermKind::Build(m) => {
+                let TermKind::Build(n) = b else { return false };
                 m.element == n.element
                     && self.terms(&m.count, &n.count)
                     && self.under([(&m.index, &n.index)], |s| s.terms(&m.body, &n.body))
             }
-            Kind::Loop(m) => matches!(b, Kind::Loop(n) if self.loops(m, n)),
-            Kind::Prim(p, ms) => {
-                matches!(b, Kind::Prim(q, ns) if p == q && self.all(ms, ns))
+            TermKind::Loop(m) => matches!(b, TermKind::Loop(n) if self.loops(m, n)),
+            TermKind::Prim(p, ms) => {
+                matches!(b, TermKind::Prim(q, ns) if p == q && self.all(ms, ns))
             }
-            Kind::Diff(p, ms) => {
-                matches!(b, Kind::Diff(q, ns) if p == q && self.all(ms, ns))
+            TermKind::Diff(p, ms) => {
+                matches!(b, TermKind::Diff(q, ns) if p == q && self.all(ms, ns))
             }
         }
     }

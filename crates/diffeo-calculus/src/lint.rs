@@ -8,9 +8,9 @@
 //! - The bound term of `LetRec` is a `Lam`.
 //! - Operations and derivatives are used at types that they are for.
 
-use crate::prim::{Diff, DiffOp, Prim, Shape, SizePattern, SizeRef};
+use crate::prim::{Diff, DiffOp, Prim, SizePattern, SizeRef, SizeShape};
 use crate::print::{print_term, print_type};
-use crate::term::{Binder, Build, Case, Control, Kind, Loop, Program, Term};
+use crate::term::{Binder, Build, Case, Control, Loop, Program, Term, TermKind};
 use crate::ty::{DataDecl, DataId, Ty};
 use crate::typing::{component, declares_real, first_order, literal_type, parts, Env};
 use diffeo_base::deep;
@@ -21,7 +21,7 @@ const SHOWN_LINES: usize = 20;
 
 /// What is wrong with a program: each violation with its definition and the offending term.
 pub fn lint(program: &Program) -> Vec<String> {
-    let mut checker = Checker {
+    let mut checker = CoreChecker {
         program,
         definition: String::new(),
         env: Env::new(),
@@ -44,7 +44,7 @@ pub fn lint(program: &Program) -> Vec<String> {
     checker.violations
 }
 
-struct Checker<'p> {
+struct CoreChecker<'p> {
     program: &'p Program,
     /// What is being checked.
     definition: String,
@@ -55,7 +55,7 @@ struct Checker<'p> {
     violations: Vec<String>,
 }
 
-impl<'p> Checker<'p> {
+impl<'p> CoreChecker<'p> {
     // Violations
 
     fn report(&mut self, message: impl AsRef<str>, term: &Term) {
@@ -189,7 +189,7 @@ impl<'p> Checker<'p> {
 
     fn infer_kind(&mut self, term: &Term) -> Option<Ty> {
         match &term.kind {
-            Kind::Var(var) => {
+            TermKind::Var(var) => {
                 let ty = self.env.get(&var.id).cloned();
                 if ty.is_none() {
                     self.report(
@@ -199,22 +199,22 @@ impl<'p> Checker<'p> {
                 }
                 ty
             }
-            Kind::Global(id) => {
+            TermKind::Global(id) => {
                 let global = self.program.globals.get(id.0 as usize);
                 if global.is_none() {
                     self.report("a definition that is not there", term);
                 }
                 global.map(|global| global.ty.clone())
             }
-            Kind::Lit(literal) => Some(literal_type(literal)),
-            Kind::Lam(binder, body) => {
+            TermKind::Lit(literal) => Some(literal_type(literal)),
+            TermKind::Lam(binder, body) => {
                 self.enter(binder, term);
                 let result = self.infer(body);
                 self.leave(binder);
                 Some(Ty::fun(binder.ty.clone(), result?))
             }
-            Kind::App(function, argument) => self.application(function, argument, term),
-            Kind::Let(bindings, body) => {
+            TermKind::App(function, argument) => self.application(function, argument, term),
+            TermKind::Let(bindings, body) => {
                 for (binder, value) in bindings {
                     self.check(value, &binder.ty, "the bound term");
                     self.enter(binder, term);
@@ -223,9 +223,9 @@ impl<'p> Checker<'p> {
                 bindings.iter().for_each(|(binder, _)| self.leave(binder));
                 result
             }
-            Kind::LetRec(binder, value, body) => {
+            TermKind::LetRec(binder, value, body) => {
                 self.enter(binder, term);
-                if !matches!(value.kind, Kind::Lam(..)) {
+                if !matches!(value.kind, TermKind::Lam(..)) {
                     self.report("the bound term of a letrec is not a function", term);
                 }
                 self.check(value, &binder.ty, "the bound term");
@@ -233,7 +233,7 @@ impl<'p> Checker<'p> {
                 self.leave(binder);
                 result
             }
-            Kind::Tuple(ty, components) => {
+            TermKind::Tuple(ty, components) => {
                 self.ty(ty, term);
                 match ty.components() {
                     Some(types) => self.check_all(components, &types, "component", term),
@@ -244,7 +244,7 @@ impl<'p> Checker<'p> {
                 }
                 Some(ty.clone())
             }
-            Kind::Proj(ty, index, tuple) => {
+            TermKind::Proj(ty, index, tuple) => {
                 self.ty(ty, term);
                 self.check(tuple, ty, "the tuple");
                 let found = component(ty, *index);
@@ -253,7 +253,7 @@ impl<'p> Checker<'p> {
                 }
                 found.cloned()
             }
-            Kind::Con(data, args, tag, fields) => {
+            TermKind::Con(data, args, tag, fields) => {
                 let ty = Ty::Data(*data, args.clone());
                 self.ty(&ty, term);
                 let decl = self.data(*data, args);
@@ -266,18 +266,18 @@ impl<'p> Checker<'p> {
                 }
                 Some(ty)
             }
-            Kind::Case(case) => self.case(case, term),
-            Kind::If(condition, yes, no) => {
+            TermKind::Case(case) => self.case(case, term),
+            TermKind::If(condition, yes, no) => {
                 self.check(condition, &Ty::Bool, "the condition");
                 let result = self.infer(yes);
                 self.agree(result, no)
             }
-            Kind::Array(element, items) => {
+            TermKind::Array(element, items) => {
                 self.ty(element, term);
                 items.iter().for_each(|item| self.check(item, element, "the element"));
                 Some(Ty::array(element.clone()))
             }
-            Kind::Build(build) => {
+            TermKind::Build(build) => {
                 let Build { count, index, body, element } = &**build;
                 self.ty(element, term);
                 self.check(count, &Ty::Int, "the count");
@@ -286,8 +286,8 @@ impl<'p> Checker<'p> {
                 self.leave(index);
                 Some(Ty::array(element.clone()))
             }
-            Kind::Loop(l) => self.loop_(l, term),
-            Kind::Prim(prim, args) => {
+            TermKind::Loop(l) => self.loop_(l, term),
+            TermKind::Prim(prim, args) => {
                 if let Some(ty) = prim_type(prim) {
                     self.ty(ty, term);
                 }
@@ -301,7 +301,7 @@ impl<'p> Checker<'p> {
                 self.check_all(args, &params, "argument", term);
                 Some(result)
             }
-            Kind::Diff(diff, args) => {
+            TermKind::Diff(diff, args) => {
                 self.derivative(diff, term);
                 let (params, result) = diff.signature();
                 self.check_all(args, &params, "argument", term);
@@ -434,25 +434,25 @@ impl<'p> Checker<'p> {
     }
 
     /// Whether a shape with this many sizes is one of the type.
-    fn fits(&self, shape: &Shape, ty: &Ty, sizes: usize) -> bool {
+    fn fits(&self, shape: &SizeShape, ty: &Ty, sizes: usize) -> bool {
         deep(|| {
-            let all = |shapes: &[Shape], types: &[Ty]| {
+            let all = |shapes: &[SizeShape], types: &[Ty]| {
                 let mut pairs = shapes.iter().zip(types);
                 shapes.len() == types.len() && pairs.all(|(shape, ty)| self.fits(shape, ty, sizes))
             };
             match shape {
-                Shape::Any => true,
-                Shape::Array(size, row) => {
+                SizeShape::Any => true,
+                SizeShape::Array(size, row) => {
                     let size_fits = match size {
                         SizeRef::Any | SizeRef::Literal(_) => true,
                         SizeRef::Name(position) => *position < sizes,
                     };
                     size_fits && matches!(ty, Ty::Array(element) if self.fits(row, element, sizes))
                 }
-                Shape::Tuple(shapes) => {
+                SizeShape::Tuple(shapes) => {
                     ty.components().is_some_and(|components| all(shapes, &components))
                 }
-                Shape::Data(constructors) => {
+                SizeShape::Data(constructors) => {
                     let Ty::Data(data, args) = ty else { return false };
                     let Some(decl) = self.data(*data, args) else { return false };
                     constructors.len() == decl.constructors.len()

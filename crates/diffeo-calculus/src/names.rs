@@ -342,26 +342,26 @@ prims! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prim::{Diff, Shape, SizePattern, SizeRef};
-    use crate::term::{Global, GlobalId, Kind, Lit, Term};
+    use crate::prim::{Diff, SizePattern, SizeRef, SizeShape};
+    use crate::term::{Global, GlobalId, Lit, Term, TermKind};
     use crate::{alpha_eq_programs, lint, parse, print, type_of, Env};
     use diffeo_base::Span;
     use std::rc::Rc;
 
-    fn global(name: &str, ty: Ty, kind: Kind) -> Global {
+    fn global(name: &str, ty: Ty, kind: TermKind) -> Global {
         Global { name: name.into(), ty, body: Term::new(kind, Span::NONE), span: Span::NONE }
     }
 
     /// A program that applies an operation to constants of the types that it needs.
-    fn program(signature: (Vec<Ty>, Ty), apply: impl FnOnce(Vec<Term>) -> Kind) -> Program {
+    fn program(signature: (Vec<Ty>, Ty), apply: impl FnOnce(Vec<Term>) -> TermKind) -> Program {
         let (params, result) = signature;
         let arguments = (0..params.len() as u32)
-            .map(|i| Term::new(Kind::Global(GlobalId(i)), Span::NONE))
+            .map(|i| Term::new(TermKind::Global(GlobalId(i)), Span::NONE))
             .collect();
-        let message = || Term::new(Kind::Lit(Lit::String("none".into())), Span::NONE);
+        let message = || Term::new(TermKind::Lit(Lit::String("none".into())), Span::NONE);
         let mut globals: Vec<Global> = params
             .into_iter()
-            .map(|ty| global("c", ty.clone(), Kind::Prim(Prim::Fail(ty), vec![message()])))
+            .map(|ty| global("c", ty.clone(), TermKind::Prim(Prim::Fail(ty), vec![message()])))
             .collect();
         globals.push(global("main", result, apply(arguments)));
         Program {
@@ -383,7 +383,7 @@ mod tests {
         let sizes = SizePattern {
             names: vec!["n".into(), "m".into(), "let".into()],
             given: 1,
-            shape: Shape::Array(SizeRef::Name(2), Box::new(Shape::Any)),
+            shape: SizeShape::Array(SizeRef::Name(2), Box::new(SizeShape::Any)),
         };
         let mut all = listed_prims(ty);
         all.extend(RealOp::ALL.iter().map(|op| Prim::Real(*op)));
@@ -405,7 +405,7 @@ mod tests {
             for arguments in [1, 4] {
                 let (params, result) = prim.signature(arguments);
                 let program =
-                    program((params, result.clone()), |args| Kind::Prim(prim.clone(), args));
+                    program((params, result.clone()), |args| TermKind::Prim(prim.clone(), args));
                 reads_back(&program);
                 let main = &program.globals[program.globals.len() - 1].body;
                 assert_eq!(type_of(main, &program, &Env::new()), Some(result), "{name}");
@@ -431,7 +431,7 @@ mod tests {
             let to = if op == DiffOp::StopGradient { record.clone() } else { Ty::array(Ty::Real) };
             let diff = Diff { op, from: record.clone(), to };
             let signature = diff.signature();
-            let program = program(signature.clone(), |args| Kind::Diff(diff, args));
+            let program = program(signature.clone(), |args| TermKind::Diff(diff, args));
             reads_back(&program);
             assert_eq!(lint(&program), Vec::<String>::new());
             let main = &program.globals[program.globals.len() - 1].body;

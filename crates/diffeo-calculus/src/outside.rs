@@ -7,7 +7,7 @@
 use crate::build::*;
 use crate::prim::{Comparison, Diff, DiffOp, Prim};
 use crate::term::next_variable;
-use crate::term::{Binder, Global, GlobalId, Kind, Program, Term, Var};
+use crate::term::{Binder, Global, GlobalId, Program, Term, TermKind, Var};
 use crate::ty::Ty;
 use crate::typing::{declares_real, jet_type};
 use diffeo_base::{Name, Span};
@@ -169,7 +169,7 @@ impl Maker {
 
     fn diff(&self, op: DiffOp, mut args: Vec<Term>) -> Term {
         args.insert(0, self.f.clone());
-        term(Kind::Diff(Diff { op, from: self.s.clone(), to: self.t.clone() }, args))
+        term(TermKind::Diff(Diff { op, from: self.s.clone(), to: self.t.clone() }, args))
     }
 
     fn derivative(&mut self, what: Asked, x: &Binder) -> Term {

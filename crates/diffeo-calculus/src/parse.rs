@@ -9,11 +9,11 @@ mod lexer;
 mod terms;
 
 use crate::names::Names;
-use crate::term::{Binder, Global, Kind, Lit, Program, Var};
+use crate::term::{Binder, Global, Lit, Program, TermKind, Var};
 use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty};
 use diffeo_base::deep;
 use diffeo_base::{Name, Span};
-use lexer::{lex, Token};
+use lexer::{lex, CoreToken};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
@@ -55,18 +55,24 @@ impl std::error::Error for ParseError {}
 pub fn parse(text: &str) -> Result<Program, ParseError> {
     let tokens = lex(text)?;
     let used = tokens.iter().filter_map(|(token, _)| match token {
-        Token::Name(_, number) => *number,
-        Token::Mark(_) | Token::Op(_) | Token::Number(_) | Token::Text(_) | Token::End => None,
+        CoreToken::Name(_, number) => *number,
+        CoreToken::Mark(_)
+        | CoreToken::Op(_)
+        | CoreToken::Number(_)
+        | CoreToken::Text(_)
+        | CoreToken::End => None,
     });
     // Definitions and variant types may be used before they are declared.
     let declared = |keyword| {
         let pairs = tokens.windows(2).filter_map(move |pair| {
-            let [(Token::Mark(mark), _), (Token::Name(name, _), _)] = pair else { return None };
+            let [(CoreToken::Mark(mark), _), (CoreToken::Name(name, _), _)] = pair else {
+                return None;
+            };
             (*mark == keyword).then(|| name.clone())
         });
         Names::new(pairs)
     };
-    let mut parser = Parser {
+    let mut parser = CoreParser {
         datas: declared("data"),
         globals: declared("def"),
         constructors: Vec::new(),
@@ -85,8 +91,8 @@ pub fn parse(text: &str) -> Result<Program, ParseError> {
     }
 }
 
-struct Parser<'t> {
-    tokens: &'t [(Token, usize)],
+struct CoreParser<'t> {
+    tokens: &'t [(CoreToken, usize)],
     at: usize,
     /// The first error.
     error: Option<(usize, String)>,
@@ -102,10 +108,10 @@ struct Parser<'t> {
     next_id: u32,
 }
 
-impl Parser<'_> {
+impl CoreParser<'_> {
     // Tokens
 
-    fn peek(&self) -> &Token {
+    fn peek(&self) -> &CoreToken {
         &self.tokens[self.at].0
     }
 
@@ -122,7 +128,7 @@ impl Parser<'_> {
     }
 
     fn sees(&self, mark: &str) -> bool {
-        matches!(self.peek(), Token::Mark(found) if *found == mark)
+        matches!(self.peek(), CoreToken::Mark(found) if *found == mark)
     }
 
     fn eat(&mut self, mark: &str) -> bool {
@@ -141,7 +147,7 @@ impl Parser<'_> {
 
     /// A name with its number.
     fn numbered_name(&mut self) -> (Name, Option<u32>) {
-        if let Token::Name(name, number) = self.peek().clone() {
+        if let CoreToken::Name(name, number) = self.peek().clone() {
             self.advance();
             return (name, number);
         }
@@ -150,14 +156,14 @@ impl Parser<'_> {
     }
 
     fn name(&mut self) -> Name {
-        if let Token::Name(_, Some(_)) = self.peek() {
+        if let CoreToken::Name(_, Some(_)) = self.peek() {
             self.fail("a number does not belong here");
         }
         self.numbered_name().0
     }
 
     fn number<N: FromStr + Default>(&mut self) -> N {
-        if let Token::Number(digits) = self.peek() {
+        if let CoreToken::Number(digits) = self.peek() {
             if let Ok(number) = digits.parse() {
                 self.advance();
                 return number;
@@ -220,7 +226,7 @@ impl Parser<'_> {
             let body = self.term();
             program.globals.push(Rc::new(Global { name, ty, body, span: Span::NONE }));
         }
-        if *self.peek() != Token::End {
+        if *self.peek() != CoreToken::End {
             self.fail("expected a definition or the end");
         }
     }
@@ -252,13 +258,14 @@ impl Parser<'_> {
         }
         self.expect("=");
         let mut constructors = Vec::new();
-        while matches!(self.peek(), Token::Name(..)) {
+        while matches!(self.peek(), CoreToken::Name(..)) {
             // Its number, if it has one, is its position.
             let (name, number) = self.numbered_name();
             if number.is_some_and(|n| n as usize != constructors.len()) {
                 self.fail("the number is not that of the constructor");
             }
-            let fields = if self.sees("(") { self.list("(", ")", Parser::ty) } else { Vec::new() };
+            let fields =
+                if self.sees("(") { self.list("(", ")", CoreParser::ty) } else { Vec::new() };
             constructors.push(ConstructorDecl { name, fields });
             if !self.eat("|") {
                 break;
@@ -338,7 +345,7 @@ impl Parser<'_> {
     /// A variant type at its arguments.
     fn data(&mut self) -> (DataId, Rc<[Ty]>) {
         let position = self.position("variant type", |p, name, n| p.datas.find(name, n));
-        let args = if self.sees("[") { self.list("[", "]", Parser::ty) } else { Vec::new() };
+        let args = if self.sees("[") { self.list("[", "]", CoreParser::ty) } else { Vec::new() };
         (DataId(position as u32), args.into())
     }
 
@@ -387,15 +394,15 @@ impl Parser<'_> {
         declared.binder
     }
 
-    fn variable(&mut self) -> Kind {
+    fn variable(&mut self) -> TermKind {
         let start = self.at;
         let written = self.numbered_name();
         if let Some(var) = self.scope.get(&written).and_then(|vars| vars.last()) {
-            return Kind::Var(var.clone());
+            return TermKind::Var(var.clone());
         }
         self.at = start;
         self.fail(format!("no variable `{}` is in scope", written.0));
-        Kind::Lit(Lit::Unit)
+        TermKind::Lit(Lit::Unit)
     }
 }
 

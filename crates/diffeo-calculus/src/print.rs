@@ -19,8 +19,8 @@
 mod layout;
 
 use crate::names::{escape, prim_name, quote, Named, Names, ProgramNames};
-use crate::prim::{Diff, DiffOp, Prim, RealOp, Shape, SizePattern, SizeRef};
-use crate::term::{Binder, Case, Control, Kind, Lit, Loop, Program, Term, Var};
+use crate::prim::{Diff, DiffOp, Prim, RealOp, SizePattern, SizeRef, SizeShape};
+use crate::term::{Binder, Case, Control, Lit, Loop, Program, Term, TermKind, Var};
 use crate::ty::{DataDecl, DataId, Ty};
 use diffeo_base::deep;
 use diffeo_base::Name;
@@ -33,12 +33,12 @@ pub fn print(program: &Program) -> String {
     let names = ProgramNames::new(program);
     let mut out = Vec::new();
     for (i, decl) in program.datas.iter().enumerate() {
-        let mut printer = Printer::new(&names);
+        let mut printer = CorePrinter::new(&names);
         printer.declaration(i, decl);
         out.push(printer.finish() + "\n");
     }
     for (i, global) in program.globals.iter().enumerate() {
-        let mut printer = Printer::new(&names);
+        let mut printer = CorePrinter::new(&names);
         printer.open(2);
         printer.text(format!("def {} : ", names.globals.label(i)));
         printer.ty(&global.ty);
@@ -54,7 +54,7 @@ pub fn print(program: &Program) -> String {
 /// The text of a term of a program.
 pub fn print_term(term: &Term, program: &Program) -> String {
     let names = ProgramNames::new(program);
-    let mut printer = Printer::new(&names);
+    let mut printer = CorePrinter::new(&names);
     printer.term(term);
     printer.finish()
 }
@@ -62,7 +62,7 @@ pub fn print_term(term: &Term, program: &Program) -> String {
 /// The text of a type of a program.
 pub fn print_type(ty: &Ty, program: &Program) -> String {
     let names = ProgramNames::new(program);
-    let mut printer = Printer::new(&names);
+    let mut printer = CorePrinter::new(&names);
     printer.ty(ty);
     printer.finish()
 }
@@ -83,29 +83,29 @@ pub fn print_real(x: f64) -> String {
 }
 
 /// How far the lines of a form are indented.
-fn indentation(kind: &Kind) -> usize {
+fn indentation(kind: &TermKind) -> usize {
     match kind {
-        Kind::Lam(..) | Kind::App(..) | Kind::Case(_) | Kind::If(..) => 2,
-        Kind::Build(_) | Kind::Loop(_) => 2,
+        TermKind::Lam(..) | TermKind::App(..) | TermKind::Case(_) | TermKind::If(..) => 2,
+        TermKind::Build(_) | TermKind::Loop(_) => 2,
         // The body of a `let` stands below it.
-        Kind::Let(..) | Kind::LetRec(..) => 0,
+        TermKind::Let(..) | TermKind::LetRec(..) => 0,
         // The lists in these are indented.
-        Kind::Tuple(..) | Kind::Proj(..) | Kind::Con(..) | Kind::Array(..) => 0,
-        Kind::Prim(..) | Kind::Diff(..) => 0,
-        Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => 0,
+        TermKind::Tuple(..) | TermKind::Proj(..) | TermKind::Con(..) | TermKind::Array(..) => 0,
+        TermKind::Prim(..) | TermKind::Diff(..) => 0,
+        TermKind::Var(_) | TermKind::Global(_) | TermKind::Lit(_) => 0,
     }
 }
 
-struct Printer<'p> {
+struct CorePrinter<'p> {
     names: &'p ProgramNames,
     pieces: Vec<Piece>,
     /// The pieces that stand for variables, filled in at the end, when all names are known.
     variables: Vec<(usize, Var)>,
 }
 
-impl<'p> Printer<'p> {
+impl<'p> CorePrinter<'p> {
     fn new(names: &'p ProgramNames) -> Self {
-        Printer { names, pieces: Vec::new(), variables: Vec::new() }
+        CorePrinter { names, pieces: Vec::new(), variables: Vec::new() }
     }
 
     fn finish(mut self) -> String {
@@ -173,7 +173,7 @@ impl<'p> Printer<'p> {
             self.text(if tag > 0 { "| " } else { "" });
             self.text(self.names.constructors[position].label(tag));
             if !constructor.fields.is_empty() {
-                self.list(("(", ")"), &constructor.fields, Printer::ty);
+                self.list(("(", ")"), &constructor.fields, CorePrinter::ty);
             }
         }
         self.close();
@@ -192,7 +192,7 @@ impl<'p> Printer<'p> {
             Ty::Tuple(types) if types.is_empty() => self.text("(,)"),
             Ty::Tuple(types) => {
                 let right = if types.len() == 1 { ",)" } else { ")" };
-                self.list(("(", right), types.iter(), Printer::ty);
+                self.list(("(", right), types.iter(), CorePrinter::ty);
             }
             Ty::Record(fields) => self.list(("{", "}"), fields.iter(), |p, (name, ty)| {
                 p.text(quote(name) + " : ");
@@ -222,7 +222,7 @@ impl<'p> Printer<'p> {
     fn data(&mut self, id: DataId, args: &[Ty]) {
         self.text(self.names.datas.label(id.0 as usize));
         if !args.is_empty() {
-            self.list(("[", "]"), args, Printer::ty);
+            self.list(("[", "]"), args, CorePrinter::ty);
         }
     }
 
@@ -260,23 +260,23 @@ impl<'p> Printer<'p> {
     /// A term where juxtaposition would bind its last part.
     fn atom(&mut self, term: &Term) {
         match &term.kind {
-            Kind::Var(_)
-            | Kind::Global(_)
-            | Kind::Lit(_)
-            | Kind::Tuple(..)
-            | Kind::Proj(..)
-            | Kind::Con(..)
-            | Kind::Array(..)
-            | Kind::Prim(..)
-            | Kind::Diff(..) => self.term(term),
-            Kind::Lam(..)
-            | Kind::App(..)
-            | Kind::Let(..)
-            | Kind::LetRec(..)
-            | Kind::Case(_)
-            | Kind::If(..)
-            | Kind::Build(_)
-            | Kind::Loop(_) => {
+            TermKind::Var(_)
+            | TermKind::Global(_)
+            | TermKind::Lit(_)
+            | TermKind::Tuple(..)
+            | TermKind::Proj(..)
+            | TermKind::Con(..)
+            | TermKind::Array(..)
+            | TermKind::Prim(..)
+            | TermKind::Diff(..) => self.term(term),
+            TermKind::Lam(..)
+            | TermKind::App(..)
+            | TermKind::Let(..)
+            | TermKind::LetRec(..)
+            | TermKind::Case(_)
+            | TermKind::If(..)
+            | TermKind::Build(_)
+            | TermKind::Loop(_) => {
                 self.open(1);
                 self.text("(");
                 self.term(term);
@@ -287,7 +287,7 @@ impl<'p> Printer<'p> {
     }
 
     fn arguments(&mut self, args: &[Term]) {
-        self.list(("(", ")"), args, Printer::term);
+        self.list(("(", ")"), args, CorePrinter::term);
     }
 
     fn term(&mut self, term: &Term) {
@@ -299,28 +299,30 @@ impl<'p> Printer<'p> {
     }
 
     /// The form, in a block of its own.
-    fn kind(&mut self, kind: &Kind) {
+    fn kind(&mut self, kind: &TermKind) {
         match kind {
-            Kind::Var(var) => self.variable(var),
-            Kind::Global(id) => self.text(format!("@{}", self.names.globals.label(id.0 as usize))),
-            Kind::Lit(literal) => self.text(match literal {
+            TermKind::Var(var) => self.variable(var),
+            TermKind::Global(id) => {
+                self.text(format!("@{}", self.names.globals.label(id.0 as usize)))
+            }
+            TermKind::Lit(literal) => self.text(match literal {
                 Lit::Real(x) => print_real(*x),
                 Lit::Int(i) => i.to_string(),
                 Lit::Bool(b) => b.to_string(),
                 Lit::String(s) => escape(s, '"'),
                 Lit::Unit => "()".to_string(),
             }),
-            Kind::Lam(binder, body) => {
+            TermKind::Lam(binder, body) => {
                 self.text("fn (");
                 self.binder(binder);
                 self.text(") ->");
                 self.line();
                 self.term(body);
             }
-            Kind::App(function, argument) => {
+            TermKind::App(function, argument) => {
                 // `f x y` is `(f x) y`.
                 let (mut head, mut arguments) = (&**function, vec![&**argument]);
-                while let Kind::App(function, argument) = &head.kind {
+                while let TermKind::App(function, argument) = &head.kind {
                     head = function;
                     arguments.push(argument);
                 }
@@ -330,7 +332,7 @@ impl<'p> Printer<'p> {
                     self.atom(argument);
                 }
             }
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 self.text("let ");
                 self.open(4);
                 for (i, (binder, value)) in bindings.iter().enumerate() {
@@ -345,41 +347,41 @@ impl<'p> Printer<'p> {
                 self.line();
                 self.term(body);
             }
-            Kind::LetRec(binder, value, body) => {
+            TermKind::LetRec(binder, value, body) => {
                 self.text("letrec ");
                 self.binding(binder, value);
                 self.text(" in");
                 self.line();
                 self.term(body);
             }
-            Kind::Tuple(ty, components) => {
+            TermKind::Tuple(ty, components) => {
                 self.text("tuple");
-                self.list(("[", "]"), [ty], Printer::ty);
+                self.list(("[", "]"), [ty], CorePrinter::ty);
                 self.arguments(components);
             }
-            Kind::Proj(ty, index, tuple) => {
+            TermKind::Proj(ty, index, tuple) => {
                 self.text("proj[");
                 self.ty(ty);
                 self.text(format!(", {index}]"));
-                self.list(("(", ")"), [&**tuple], Printer::term);
+                self.list(("(", ")"), [&**tuple], CorePrinter::term);
             }
-            Kind::Con(data, args, tag, fields) => {
+            TermKind::Con(data, args, tag, fields) => {
                 self.text("con ");
                 self.data(*data, args);
                 self.text(".");
                 self.constructor(*data, *tag);
                 self.arguments(fields);
             }
-            Kind::Case(case) => self.case(case),
-            Kind::If(condition, yes, no) => self.conditional(condition, yes, no),
-            Kind::Array(element, items) => {
+            TermKind::Case(case) => self.case(case),
+            TermKind::If(condition, yes, no) => self.conditional(condition, yes, no),
+            TermKind::Array(element, items) => {
                 self.text("array");
-                self.list(("[", "]"), [element], Printer::ty);
+                self.list(("[", "]"), [element], CorePrinter::ty);
                 self.arguments(items);
             }
-            Kind::Build(build) => {
+            TermKind::Build(build) => {
                 self.text("build");
-                self.list(("[", "]"), [&build.element], Printer::ty);
+                self.list(("[", "]"), [&build.element], CorePrinter::ty);
                 self.text(" ");
                 self.binder(&build.index);
                 self.text(" < ");
@@ -388,9 +390,9 @@ impl<'p> Printer<'p> {
                 self.line();
                 self.term(&build.body);
             }
-            Kind::Loop(l) => self.loop_(l),
-            Kind::Prim(prim, args) => self.prim(prim, args),
-            Kind::Diff(Diff { op, from, to }, args) => {
+            TermKind::Loop(l) => self.loop_(l),
+            TermKind::Prim(prim, args) => self.prim(prim, args),
+            TermKind::Diff(Diff { op, from, to }, args) => {
                 self.text(format!("#{}[", op.name()));
                 match op {
                     DiffOp::Jet { k, r } => self.text(format!("{k}, {r}, ")),
@@ -422,7 +424,7 @@ impl<'p> Printer<'p> {
             self.term(yes);
             self.pieces.push(Piece::Back(" "));
             self.text("else");
-            let Kind::If(next_condition, next_yes, next_no) = &no.kind else { break };
+            let TermKind::If(next_condition, next_yes, next_no) = &no.kind else { break };
             self.text(" ");
             (condition, yes, no) = (next_condition, next_yes, next_no);
         }
@@ -441,7 +443,7 @@ impl<'p> Printer<'p> {
             self.open(2);
             self.text("| ");
             self.constructor(case.data.0, arm.tag);
-            self.list(("(", ")"), &arm.binders, Printer::binder);
+            self.list(("(", ")"), &arm.binders, CorePrinter::binder);
             self.text(" ->");
             self.line();
             self.term(&arm.body);
@@ -505,10 +507,10 @@ impl<'p> Printer<'p> {
         self.text(", ");
     }
 
-    fn shape(&mut self, shape: &Shape, names: &Names) {
+    fn shape(&mut self, shape: &SizeShape, names: &Names) {
         deep(|| match shape {
-            Shape::Any => self.text("_"),
-            Shape::Array(size, row) => {
+            SizeShape::Any => self.text("_"),
+            SizeShape::Array(size, row) => {
                 self.text(match size {
                     SizeRef::Any => "[_]".to_string(),
                     SizeRef::Literal(length) => format!("[{length}]"),
@@ -516,8 +518,8 @@ impl<'p> Printer<'p> {
                 });
                 self.shape(row, names);
             }
-            Shape::Tuple(shapes) => self.list(("(", ")"), shapes, |p, s| p.shape(s, names)),
-            Shape::Data(constructors) => self.list(("{", "}"), constructors, |p, fields| {
+            SizeShape::Tuple(shapes) => self.list(("(", ")"), shapes, |p, s| p.shape(s, names)),
+            SizeShape::Data(constructors) => self.list(("{", "}"), constructors, |p, fields| {
                 p.list(("(", ")"), fields, |p, s| p.shape(s, names))
             }),
         })

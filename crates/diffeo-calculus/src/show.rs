@@ -26,33 +26,33 @@ pub fn show_with(
     special: &dyn Fn(&Value, &Ty) -> Option<String>,
 ) -> String {
     let mut out = String::new();
-    let mut tasks = vec![Task::Value(value.clone(), ty.clone())];
+    let mut tasks = vec![ShowTask::Value(value.clone(), ty.clone())];
     while let Some(task) = tasks.pop() {
         match task {
-            Task::Text(text) => out.push_str(text),
-            Task::Value(value, ty) => match special(&value, &ty) {
+            ShowTask::Text(text) => out.push_str(text),
+            ShowTask::Value(value, ty) => match special(&value, &ty) {
                 Some(text) => out.push_str(&text),
                 None => show_value(value, &ty, datas, &mut out, &mut tasks),
             },
-            Task::Labelled(label, value, ty) => {
+            ShowTask::Labelled(label, value, ty) => {
                 out.push_str(&label);
                 out.push_str(" = ");
-                tasks.push(Task::Value(value, ty));
+                tasks.push(ShowTask::Value(value, ty));
             }
-            Task::Elements(array, next, ty) => match next {
+            ShowTask::Elements(array, next, ty) => match next {
                 n if n == array.len() => out.push(']'),
                 n => {
                     out.push_str(if n == 0 { "" } else { ", " });
                     let element = array.get(n);
-                    tasks.push(Task::Elements(array, n + 1, ty.clone()));
-                    tasks.push(Task::Value(element, ty));
+                    tasks.push(ShowTask::Elements(array, n + 1, ty.clone()));
+                    tasks.push(ShowTask::Value(element, ty));
                 }
             },
-            Task::List(list, separator, ty) => match list.fields() {
+            ShowTask::List(list, separator, ty) => match list.fields() {
                 [head, tail] => {
                     out.push_str(separator);
-                    tasks.push(Task::List(tail.clone(), ", ", ty.clone()));
-                    tasks.push(Task::Value(head.clone(), ty));
+                    tasks.push(ShowTask::List(tail.clone(), ", ", ty.clone()));
+                    tasks.push(ShowTask::Value(head.clone(), ty));
                 }
                 _ => out.push(']'),
             },
@@ -71,7 +71,7 @@ pub fn real(x: f64) -> String {
 }
 
 /// What is still to be written.
-enum Task {
+enum ShowTask {
     Text(&'static str),
     Value(Value, Ty),
     /// A field of a record.
@@ -82,7 +82,13 @@ enum Task {
     List(Value, &'static str, Ty),
 }
 
-fn show_value(value: Value, ty: &Ty, datas: &[DataDecl], out: &mut String, tasks: &mut Vec<Task>) {
+fn show_value(
+    value: Value,
+    ty: &Ty,
+    datas: &[DataDecl],
+    out: &mut String,
+    tasks: &mut Vec<ShowTask>,
+) {
     match (&value, ty) {
         (Value::Unit, _) => out.push_str("()"),
         (Value::Real(_) | Value::Dual { .. } | Value::Active(_) | Value::Zero, _) => {
@@ -97,10 +103,14 @@ fn show_value(value: Value, ty: &Ty, datas: &[DataDecl], out: &mut String, tasks
         }
         (Value::Tuple(t), Ty::Record(fields)) => {
             out.push('{');
-            tasks.push(Task::Text("}"));
+            tasks.push(ShowTask::Text("}"));
             for (i, (v, (name, ty))) in t.0.iter().zip(fields.iter()).enumerate().rev() {
-                tasks.push(Task::Labelled(field_name(name).into_owned(), v.clone(), ty.clone()));
-                tasks.push(Task::Text(if i == 0 { "" } else { ", " }));
+                tasks.push(ShowTask::Labelled(
+                    field_name(name).into_owned(),
+                    v.clone(),
+                    ty.clone(),
+                ));
+                tasks.push(ShowTask::Text(if i == 0 { "" } else { ", " }));
             }
         }
         (Value::Array(a), Ty::Array(element)) => {
@@ -111,14 +121,14 @@ fn show_value(value: Value, ty: &Ty, datas: &[DataDecl], out: &mut String, tasks
                     out.push_str(&xs.join(", "));
                     out.push(']');
                 }
-                None => tasks.push(Task::Elements(a.clone(), 0, Ty::clone(element))),
+                None => tasks.push(ShowTask::Elements(a.clone(), 0, Ty::clone(element))),
             }
         }
         (Value::Data(d), Ty::Data(id, args)) => {
             let decl = &datas[id.0 as usize];
             if is_list(decl) {
                 out.push_str("list[");
-                tasks.push(Task::List(value, "", args[0].clone()));
+                tasks.push(ShowTask::List(value, "", args[0].clone()));
                 return;
             }
             out.push_str(&decl.constructors[d.tag as usize].name);
@@ -138,12 +148,12 @@ fn show_value(value: Value, ty: &Ty, datas: &[DataDecl], out: &mut String, tasks
 fn push_all<'a>(
     components: impl DoubleEndedIterator<Item = (&'a Value, &'a Ty)> + ExactSizeIterator,
     close: &'static str,
-    tasks: &mut Vec<Task>,
+    tasks: &mut Vec<ShowTask>,
 ) {
-    tasks.push(Task::Text(close));
+    tasks.push(ShowTask::Text(close));
     for (i, (value, ty)) in components.enumerate().rev() {
-        tasks.push(Task::Value(value.clone(), ty.clone()));
-        tasks.push(Task::Text(if i == 0 { "" } else { ", " }));
+        tasks.push(ShowTask::Value(value.clone(), ty.clone()));
+        tasks.push(ShowTask::Text(if i == 0 { "" } else { ", " }));
     }
 }
 

@@ -29,7 +29,7 @@ impl Program {
     pub fn has_inexact_rules(&self) -> bool {
         let mut pending: Vec<&Term> = self.globals.iter().map(|global| &global.body).collect();
         while let Some(term) = pending.pop() {
-            if matches!(&term.kind, Kind::Diff(diff, _) if diff.op == DiffOp::WithDerivative) {
+            if matches!(&term.kind, TermKind::Diff(diff, _) if diff.op == DiffOp::WithDerivative) {
                 return true;
             }
             term.each_child(|child| pending.push(child));
@@ -42,7 +42,7 @@ impl Program {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct GlobalId(pub u32);
 
-/// A definition. One whose body is a [`Kind::Lam`] is a function; any other is a constant, evaluated
+/// A definition. One whose body is a [`TermKind::Lam`] is a function; any other is a constant, evaluated
 /// once, when it is first needed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Global {
@@ -90,7 +90,7 @@ pub struct Binder {
 #[derive(Clone, Debug)]
 pub struct Term {
     /// What it is.
-    pub kind: Kind,
+    pub kind: TermKind,
     /// The expression it was made from.
     pub span: Span,
 }
@@ -112,7 +112,7 @@ pub enum Lit {
 
 /// What a term is.
 #[derive(Clone, Debug, Serialize)]
-pub enum Kind {
+pub enum TermKind {
     /// A local variable.
     Var(Var),
     /// A definition.
@@ -221,7 +221,7 @@ impl Serialize for Term {
 
 impl Term {
     /// A term at a place.
-    pub fn new(kind: Kind, span: Span) -> Term {
+    pub fn new(kind: TermKind, span: Span) -> Term {
         Term { kind, span }
     }
 }
@@ -230,23 +230,23 @@ impl Term {
 macro_rules! children {
     ($kind:expr, $see:expr, $content:ident) => {
         match $kind {
-            Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => {}
-            Kind::Lam(_, body) | Kind::Proj(_, _, body) => $see(body),
-            Kind::App(f, x) => {
+            TermKind::Var(_) | TermKind::Global(_) | TermKind::Lit(_) => {}
+            TermKind::Lam(_, body) | TermKind::Proj(_, _, body) => $see(body),
+            TermKind::App(f, x) => {
                 $see(f);
                 $see(x);
             }
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 for (_, value) in bindings {
                     $see(value);
                 }
                 $see(body);
             }
-            Kind::LetRec(_, f, body) => {
+            TermKind::LetRec(_, f, body) => {
                 $see(f);
                 $see(body);
             }
-            Kind::Case(case) => {
+            TermKind::Case(case) => {
                 let Case { scrutinee, arms, default, .. } = case.$content();
                 $see(scrutinee);
                 for Arm { body, .. } in arms {
@@ -256,17 +256,17 @@ macro_rules! children {
                     $see(body);
                 }
             }
-            Kind::If(a, b, c) => {
+            TermKind::If(a, b, c) => {
                 $see(a);
                 $see(b);
                 $see(c);
             }
-            Kind::Build(build) => {
+            TermKind::Build(build) => {
                 let Build { count, body, .. } = build.$content();
                 $see(count);
                 $see(body);
             }
-            Kind::Loop(l) => {
+            TermKind::Loop(l) => {
                 let Loop { init, control, body, .. } = l.$content();
                 $see(init);
                 match control {
@@ -274,11 +274,11 @@ macro_rules! children {
                 }
                 $see(body);
             }
-            Kind::Tuple(_, terms)
-            | Kind::Con(_, _, _, terms)
-            | Kind::Array(_, terms)
-            | Kind::Prim(_, terms)
-            | Kind::Diff(_, terms) => {
+            TermKind::Tuple(_, terms)
+            | TermKind::Con(_, _, _, terms)
+            | TermKind::Array(_, terms)
+            | TermKind::Prim(_, terms)
+            | TermKind::Diff(_, terms) => {
                 for term in terms {
                     $see(term);
                 }
@@ -305,7 +305,7 @@ impl Drop for Program {
         let mut pending: Vec<Term> = own.map(|global| global.body).collect();
         while let Some(mut term) = pending.pop() {
             term.each_child_mut(|child| {
-                let nothing = Term { kind: Kind::Lit(Lit::Unit), span: Span::NONE };
+                let nothing = Term { kind: TermKind::Lit(Lit::Unit), span: Span::NONE };
                 pending.push(std::mem::replace(child, nothing));
             });
         }
@@ -326,27 +326,27 @@ pub fn each_binder<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Binder)) {
     let mut pending = vec![term];
     while let Some(term) = pending.pop() {
         match &term.kind {
-            Kind::Lam(binder, _) | Kind::LetRec(binder, ..) => see(binder),
-            Kind::Let(bindings, _) => bindings.iter().for_each(|(binder, _)| see(binder)),
-            Kind::Case(case) => case.arms.iter().flat_map(|a| &a.binders).for_each(&mut *see),
-            Kind::Build(build) => see(&build.index),
-            Kind::Loop(l) => {
+            TermKind::Lam(binder, _) | TermKind::LetRec(binder, ..) => see(binder),
+            TermKind::Let(bindings, _) => bindings.iter().for_each(|(binder, _)| see(binder)),
+            TermKind::Case(case) => case.arms.iter().flat_map(|a| &a.binders).for_each(&mut *see),
+            TermKind::Build(build) => see(&build.index),
+            TermKind::Loop(l) => {
                 see(&l.state);
                 if let Control::Count { index, .. } = &l.control {
                     see(index);
                 }
             }
-            Kind::Var(_)
-            | Kind::Global(_)
-            | Kind::Lit(_)
-            | Kind::App(..)
-            | Kind::Tuple(..)
-            | Kind::Proj(..)
-            | Kind::Con(..)
-            | Kind::If(..)
-            | Kind::Array(..)
-            | Kind::Prim(..)
-            | Kind::Diff(..) => {}
+            TermKind::Var(_)
+            | TermKind::Global(_)
+            | TermKind::Lit(_)
+            | TermKind::App(..)
+            | TermKind::Tuple(..)
+            | TermKind::Proj(..)
+            | TermKind::Con(..)
+            | TermKind::If(..)
+            | TermKind::Array(..)
+            | TermKind::Prim(..)
+            | TermKind::Diff(..) => {}
         }
         term.each_child(|child| pending.push(child));
     }

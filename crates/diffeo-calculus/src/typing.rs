@@ -2,9 +2,9 @@
 //! of a term. [`crate::lint`] checks terms against this; here types are taken from the annotations.
 
 use crate::prim::real;
-use crate::prim::text::{self, Leaf};
+use crate::prim::text::{self, TextType};
 use crate::prim::{Diff, DiffOp, IntOp, Prim, RealOp};
-use crate::term::{Kind, Lit, Program, Term};
+use crate::term::{Lit, Program, Term, TermKind};
 use crate::ty::{DataId, Ty};
 use diffeo_base::deep;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -21,14 +21,14 @@ pub fn type_of(term: &Term, program: &Program, env: &Env) -> Option<Ty> {
 /// `local` has the types of the variables bound on the way; binders are unique, so they can stay.
 fn synthesise(term: &Term, program: &Program, env: &Env, local: &mut Env) -> Option<Ty> {
     deep(|| match &term.kind {
-        Kind::Var(var) => local.get(&var.id).or_else(|| env.get(&var.id)).cloned(),
-        Kind::Global(id) => program.globals.get(id.0 as usize).map(|global| global.ty.clone()),
-        Kind::Lit(literal) => Some(literal_type(literal)),
-        Kind::Lam(binder, body) => {
+        TermKind::Var(var) => local.get(&var.id).or_else(|| env.get(&var.id)).cloned(),
+        TermKind::Global(id) => program.globals.get(id.0 as usize).map(|global| global.ty.clone()),
+        TermKind::Lit(literal) => Some(literal_type(literal)),
+        TermKind::Lam(binder, body) => {
             local.insert(binder.var.id, binder.ty.clone());
             Some(Ty::fun(binder.ty.clone(), synthesise(body, program, env, local)?))
         }
-        Kind::App(function, _) => match synthesise(function, program, env, local)? {
+        TermKind::App(function, _) => match synthesise(function, program, env, local)? {
             Ty::Fun(fun) => Some(fun.1.clone()),
             Ty::Real
             | Ty::Int
@@ -41,20 +41,20 @@ fn synthesise(term: &Term, program: &Program, env: &Env, local: &mut Env) -> Opt
             | Ty::Data(..)
             | Ty::Param(_) => None,
         },
-        Kind::Let(bindings, body) => {
+        TermKind::Let(bindings, body) => {
             for (binder, _) in bindings {
                 local.insert(binder.var.id, binder.ty.clone());
             }
             synthesise(body, program, env, local)
         }
-        Kind::LetRec(binder, _, body) => {
+        TermKind::LetRec(binder, _, body) => {
             local.insert(binder.var.id, binder.ty.clone());
             synthesise(body, program, env, local)
         }
-        Kind::Tuple(ty, _) => Some(ty.clone()),
-        Kind::Proj(ty, index, _) => component(ty, *index).cloned(),
-        Kind::Con(data, args, _, _) => Some(Ty::Data(*data, args.clone())),
-        Kind::Case(case) => match (case.arms.first(), &case.default) {
+        TermKind::Tuple(ty, _) => Some(ty.clone()),
+        TermKind::Proj(ty, index, _) => component(ty, *index).cloned(),
+        TermKind::Con(data, args, _, _) => Some(Ty::Data(*data, args.clone())),
+        TermKind::Case(case) => match (case.arms.first(), &case.default) {
             (Some(arm), _) => {
                 for binder in &arm.binders {
                     local.insert(binder.var.id, binder.ty.clone());
@@ -64,12 +64,12 @@ fn synthesise(term: &Term, program: &Program, env: &Env, local: &mut Env) -> Opt
             (None, Some(default)) => synthesise(default, program, env, local),
             (None, None) => None,
         },
-        Kind::If(_, yes, _) => synthesise(yes, program, env, local),
-        Kind::Array(element, _) => Some(Ty::array(element.clone())),
-        Kind::Build(build) => Some(Ty::array(build.element.clone())),
-        Kind::Loop(l) => Some(l.state.ty.clone()),
-        Kind::Prim(prim, args) => Some(prim.signature(args.len()).1),
-        Kind::Diff(diff, _) => Some(diff.signature().1),
+        TermKind::If(_, yes, _) => synthesise(yes, program, env, local),
+        TermKind::Array(element, _) => Some(Ty::array(element.clone())),
+        TermKind::Build(build) => Some(Ty::array(build.element.clone())),
+        TermKind::Loop(l) => Some(l.state.ty.clone()),
+        TermKind::Prim(prim, args) => Some(prim.signature(args.len()).1),
+        TermKind::Diff(diff, _) => Some(diff.signature().1),
     })
 }
 
@@ -177,10 +177,10 @@ impl Prim {
             }
             Prim::AppendStrings => (vec![Ty::String, Ty::String], Ty::String),
             Prim::Text(op) => {
-                let ty = |leaf: &Leaf| match leaf {
-                    Leaf::Int => Ty::Int,
-                    Leaf::Real => Ty::Real,
-                    Leaf::Text => Ty::String,
+                let ty = |leaf: &TextType| match leaf {
+                    TextType::Int => Ty::Int,
+                    TextType::Real => Ty::Real,
+                    TextType::Text => Ty::String,
                 };
                 let (params, result) = text::signature(*op);
                 (params.iter().map(ty).collect(), ty(&result))

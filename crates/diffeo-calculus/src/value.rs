@@ -28,7 +28,7 @@ pub enum Value {
     /// An array.
     Array(Rc<Array>),
     /// A function.
-    Function(Rc<Function>),
+    Function(Rc<FunctionValue>),
 
     /// A variable of the tape at `level` whose primal is a plain number: the usual case of
     /// [`Value::Active`] in reverse mode, without an allocation.
@@ -85,7 +85,7 @@ pub enum Parts {
 
 /// A function value.
 #[derive(Debug)]
-pub enum Function {
+pub enum FunctionValue {
     /// Code with the values it captured.
     Closure {
         /// The function's code.
@@ -183,7 +183,7 @@ fn drop_chain(values: &mut [Value]) {
                 }
             }
             Value::Function(r) => {
-                if let Some(Function::Closure { captured, .. }) = Rc::get_mut(r) {
+                if let Some(FunctionValue::Closure { captured, .. }) = Rc::get_mut(r) {
                     take(captured, &mut pending);
                 }
             }
@@ -210,9 +210,9 @@ impl Drop for Data {
     }
 }
 
-impl Drop for Function {
+impl Drop for FunctionValue {
     fn drop(&mut self) {
-        if let Function::Closure { captured, .. } = self {
+        if let FunctionValue::Closure { captured, .. } = self {
             drop_chain(captured);
         }
     }

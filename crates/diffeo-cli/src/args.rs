@@ -331,8 +331,8 @@ pub struct TestArgs {
     pub only: Option<String>,
 
     /// What evaluates them
-    #[arg(long, value_enum, default_value_t = Engine::Auto)]
-    pub engine: Engine,
+    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
+    pub engine: EngineArg,
 }
 
 const GRAD_EXAMPLES: &str = "\
@@ -427,8 +427,8 @@ pub struct Evaluation {
     pub kinks: Kinks,
 
     /// What evaluates the program
-    #[arg(long, value_enum, default_value_t = Engine::Auto)]
-    pub engine: Engine,
+    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
+    pub engine: EngineArg,
 
     /// How often each recursive definition may unfold, with --engine trace (Abadi & Plotkin, Figure 8)
     #[arg(long, value_name = "N")]
@@ -549,8 +549,8 @@ pub struct SampleArgs {
     pub json: bool,
 
     /// What evaluates the density
-    #[arg(long, value_enum, default_value_t = Engine::Auto)]
-    pub engine: Engine,
+    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
+    pub engine: EngineArg,
 }
 
 /// The processor that code is made for.
@@ -746,7 +746,7 @@ impl From<Kinks> for diffeo::Kinks {
 
 /// What evaluates.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Engine {
+pub enum EngineArg {
     /// jit at first; llvm, where there is one, if the run lasts
     Auto,
     /// The evaluator of the calculus
@@ -769,19 +769,19 @@ pub enum Engine {
     C,
 }
 
-impl From<Engine> for diffeo::Engine {
-    fn from(engine: Engine) -> Self {
+impl From<EngineArg> for diffeo::Engine {
+    fn from(engine: EngineArg) -> Self {
         match engine {
-            Engine::Auto => diffeo::Engine::Auto,
-            Engine::Interp => diffeo::Engine::Evaluator,
-            Engine::Trace => diffeo::Engine::Trace,
-            Engine::Dual => diffeo::Engine::Dual,
-            Engine::Delta => diffeo::Engine::Delta,
-            Engine::Taylor => diffeo::Engine::Taylor,
-            Engine::Flat => diffeo::Engine::Flat,
-            Engine::Jit => diffeo::Engine::Jit,
-            Engine::Llvm => diffeo::Engine::Llvm,
-            Engine::C => diffeo::Engine::C,
+            EngineArg::Auto => diffeo::Engine::Auto,
+            EngineArg::Interp => diffeo::Engine::Evaluator,
+            EngineArg::Trace => diffeo::Engine::Trace,
+            EngineArg::Dual => diffeo::Engine::Dual,
+            EngineArg::Delta => diffeo::Engine::Delta,
+            EngineArg::Taylor => diffeo::Engine::Taylor,
+            EngineArg::Flat => diffeo::Engine::Flat,
+            EngineArg::Jit => diffeo::Engine::Jit,
+            EngineArg::Llvm => diffeo::Engine::Llvm,
+            EngineArg::C => diffeo::Engine::C,
         }
     }
 }

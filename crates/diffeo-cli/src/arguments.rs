@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::io;
 
 /// Why there is no argument.
-pub enum Refusal {
+pub enum ArgumentRefusal {
     /// The command line does not fit the entry.
     Usage(Vec<Diagnostic>),
     /// A value cannot be read.
@@ -25,7 +25,7 @@ pub fn argument(
     entry: &Entry,
     args: &[(String, String)],
     limits: &Limits,
-) -> Result<Option<Value>, Refusal> {
+) -> Result<Option<Value>, ArgumentRefusal> {
     let Ty::Fun(function) = &entry.ty else {
         return no_parameters(entry, args).map(|()| None);
     };
@@ -36,10 +36,10 @@ pub fn argument(
     no_parameters(entry, args).map(|()| Some(Value::Unit))
 }
 
-fn no_parameters(entry: &Entry, args: &[(String, String)]) -> Result<(), Refusal> {
+fn no_parameters(entry: &Entry, args: &[(String, String)]) -> Result<(), ArgumentRefusal> {
     match args.first() {
         None => Ok(()),
-        Some((arg, _)) => Err(Refusal::Usage(vec![Diagnostic::error(
+        Some((arg, _)) => Err(ArgumentRefusal::Usage(vec![Diagnostic::error(
             "argument",
             entry.span,
             format!("`{}` has no parameters, but there is an `--arg {arg}`", entry.name),
@@ -55,7 +55,7 @@ pub fn record(
     args: &[(String, String)],
     option: &str,
     limits: &Limits,
-) -> Result<Value, Refusal> {
+) -> Result<Value, ArgumentRefusal> {
     let datas = &entry.program.datas;
     let name = &entry.name;
     let written = |field: &Name| {
@@ -107,7 +107,7 @@ pub fn record(
         wrong.push(Diagnostic::error("argument", Span::NONE, message));
     }
     if !wrong.is_empty() {
-        return Err(Refusal::Usage(wrong));
+        return Err(ArgumentRefusal::Usage(wrong));
     }
     let (mut values, mut usage) = (Vec::new(), false);
     for (field, ty) in fields {
@@ -120,8 +120,9 @@ pub fn record(
         match read(text, &place, datas, limits) {
             Ok(value) => values.push(value),
             Err(refusal) => {
-                usage |= matches!(refusal, Refusal::Usage(_));
-                let (Refusal::Usage(diagnostics) | Refusal::Input(diagnostics)) = refusal;
+                usage |= matches!(refusal, ArgumentRefusal::Usage(_));
+                let (ArgumentRefusal::Usage(diagnostics) | ArgumentRefusal::Input(diagnostics)) =
+                    refusal;
                 wrong.extend(diagnostics);
                 if limits.check().is_err() {
                     break;
@@ -131,8 +132,8 @@ pub fn record(
     }
     match (wrong.is_empty(), usage) {
         (true, _) => Ok(Value::tuple(values)),
-        (false, true) => Err(Refusal::Usage(wrong)),
-        (false, false) => Err(Refusal::Input(wrong)),
+        (false, true) => Err(ArgumentRefusal::Usage(wrong)),
+        (false, false) => Err(ArgumentRefusal::Input(wrong)),
     }
 }
 
@@ -162,7 +163,7 @@ pub fn read(
     field: &Field<'_>,
     datas: &[DataDecl],
     limits: &Limits,
-) -> Result<Value, Refusal> {
+) -> Result<Value, ArgumentRefusal> {
     let exceeded = Cell::new(None);
     let check = || {
         limits.check().map_err(|bound| {
@@ -173,9 +174,9 @@ pub fn read(
     read_argument(text, field, datas, &check).map_err(|error| match exceeded.get() {
         Some(bound) => {
             let message = format!("{}, while reading `{}`", bound.message(), field.name);
-            Refusal::Input(vec![Diagnostic::error(bound.code(), Span::NONE, message)])
+            ArgumentRefusal::Input(vec![Diagnostic::error(bound.code(), Span::NONE, message)])
         }
-        None if error.is_usage() => Refusal::Usage(vec![error.to_diagnostic(datas)]),
-        None => Refusal::Input(vec![error.to_diagnostic(datas)]),
+        None if error.is_usage() => ArgumentRefusal::Usage(vec![error.to_diagnostic(datas)]),
+        None => ArgumentRefusal::Input(vec![error.to_diagnostic(datas)]),
     })
 }

@@ -3,7 +3,7 @@
 use crate::args::BuildArgs;
 use crate::commands::{Setting, Shell};
 use crate::Stop;
-use diffeo::export::{export, Compiler, Error, Options, Wanted};
+use diffeo::export::{export, COptions, Compiler, Error, ExportRequest};
 use diffeo::pipeline::timed;
 use diffeo_base::{Diagnostic, Span};
 
@@ -15,7 +15,7 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
     for wanted in &args.entries {
         let entry = shell.callable(module, &wanted.name)?;
         let signature = shell.session.signature(module, &wanted.name).unwrap_or_default();
-        entries.push(Wanted { entry, signature, derivative: wanted.derivative.clone() });
+        entries.push(ExportRequest { entry, signature, derivative: wanted.derivative.clone() });
     }
     let mut clients = args.interfaces.clone();
     clients.dedup();
@@ -37,7 +37,7 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
     };
     let compiler = (!args.no_compile).then(Compiler::find);
     let limits = shell.setting.limits.clone();
-    let options = Options { cpu: args.cpu, limits, ..Options::default() };
+    let options = COptions { cpu: args.cpu, limits, ..COptions::default() };
     shell.tidy(format!("building `{name}`"));
     let written = timed("c", &mut shell.account.steps, || {
         library.write(&name, &args.out, compiler.as_ref(), &options)

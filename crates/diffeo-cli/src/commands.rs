@@ -1,9 +1,9 @@
 //! The commands: each loads, checks, does its work and prints.
 
 use crate::args::{CheckArgs, EvalArgs, Evaluation, Kinks, Processor, RunArgs};
-use crate::arguments::{argument, Refusal};
+use crate::arguments::{argument, ArgumentRefusal};
 use crate::outputs::{outputs, spare};
-use crate::progress::{Account, Line};
+use crate::progress::{Account, ProgressLine};
 use crate::render::Messages;
 use crate::watch::{self, Asks};
 use crate::{plot, print, Stop};
@@ -151,8 +151,8 @@ impl Shell {
     }
 
     /// How to run a program, and the line on the terminal that shows how far it is.
-    pub fn options(&self, kinks: Kinks) -> (Options, Line) {
-        let (messages, line) = (self.setting.messages, Line::new(self.setting.messages));
+    pub fn options(&self, kinks: Kinks) -> (Options, ProgressLine) {
+        let (messages, line) = (self.setting.messages, ProgressLine::new(self.setting.messages));
         let (mut shown, traced) = (line.clone(), line.clone());
         let limits = self.setting.limits.clone();
         // The account names the kinks in any case.
@@ -294,8 +294,8 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     shell.phase("read", "reading the arguments".to_string());
     let arg =
         argument(&entry, &args.args, &shell.setting.limits).map_err(|refusal| match refusal {
-            Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
-            Refusal::Input(diagnostics) => {
+            ArgumentRefusal::Usage(diagnostics) => shell.usage(&diagnostics),
+            ArgumentRefusal::Input(diagnostics) => {
                 shell.report(&diagnostics);
                 Stop::Refused
             }
@@ -353,7 +353,7 @@ pub fn eval(args: &EvalArgs, setting: Setting) -> Result<(), Stop> {
     }
     let entry = shell.entry(module, "it")?;
     let arg = argument(&entry, &[], &shell.setting.limits).map_err(|refusal| match refusal {
-        Refusal::Usage(diagnostics) | Refusal::Input(diagnostics) => {
+        ArgumentRefusal::Usage(diagnostics) | ArgumentRefusal::Input(diagnostics) => {
             shell.report(&diagnostics);
             Stop::Refused
         }

@@ -12,7 +12,7 @@ use diffeo_front::query::SymbolKind;
 use serde_json::{json, Value as Json};
 
 /// A documented name.
-pub struct Entry {
+pub struct DocEntry {
     /// Its module.
     module: String,
     name: String,
@@ -23,7 +23,7 @@ pub struct Entry {
     lines: Vec<String>,
 }
 
-impl Entry {
+impl DocEntry {
     /// The name with that of its module, if it needs one.
     fn qualified(&self) -> String {
         match self.module.as_str() {
@@ -105,7 +105,7 @@ pub fn examples(lines: &[String]) -> Vec<(usize, String, String)> {
 }
 
 /// The documented names of a module of the library.
-pub fn entries(session: &mut Session, module: &str) -> Vec<Entry> {
+pub fn entries(session: &mut Session, module: &str) -> Vec<DocEntry> {
     let Some(id) = session.library_module(module) else { return Vec::new() };
     session.check();
     let symbols = session.symbols(id).into_iter().filter_map(|symbol| {
@@ -113,7 +113,7 @@ pub fn entries(session: &mut Session, module: &str) -> Vec<Entry> {
         let name = symbol.name.to_string();
         let signature = session.written(id, &name).unwrap_or_else(|| name.clone());
         let lines = doc.lines().map(str::to_string).collect();
-        Some(Entry { module: module.to_string(), name, kind: symbol.kind, signature, lines })
+        Some(DocEntry { module: module.to_string(), name, kind: symbol.kind, signature, lines })
     });
     symbols.collect()
 }
@@ -128,7 +128,7 @@ fn about(module: &str) -> String {
 }
 
 /// The definitions of the prelude and of modules that have a name, given with its module or without.
-pub fn named(session: &mut Session, name: &str) -> Vec<Entry> {
+pub fn named(session: &mut Session, name: &str) -> Vec<DocEntry> {
     let (module, last) = name.rsplit_once('.').map_or((None, name), |(m, n)| (Some(m), n));
     let modules = library::MODULES.iter().map(|(m, _)| *m);
     let modules = modules.filter(|m| module.is_none_or(|wanted| wanted == *m));
@@ -203,7 +203,7 @@ pub fn doc(args: &DocArgs, setting: Setting) -> Result<(), Stop> {
         }
         Some(name) if is_module(name) => {
             let all = entries(session, name);
-            (module(session, name), all.iter().map(Entry::json).collect())
+            (module(session, name), all.iter().map(DocEntry::json).collect())
         }
         Some(name) => {
             let found = named(session, name);
@@ -212,8 +212,8 @@ pub fn doc(args: &DocArgs, setting: Setting) -> Result<(), Stop> {
                 shell.report(&[d]);
                 return Err(Stop::Refused);
             }
-            let shown: Vec<String> = found.iter().map(Entry::shown).collect();
-            (shown.join("\n"), found.iter().map(Entry::json).collect())
+            let shown: Vec<String> = found.iter().map(DocEntry::shown).collect();
+            (shown.join("\n"), found.iter().map(DocEntry::json).collect())
         }
     };
     match args.json {

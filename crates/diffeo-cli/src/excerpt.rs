@@ -28,11 +28,11 @@ pub struct Excerpts<'a> {
 struct Excerpt {
     file: FileId,
     text: String,
-    lines: BTreeMap<usize, Line>,
+    lines: BTreeMap<usize, ExcerptLine>,
 }
 
 /// A line of the file and its copy.
-struct Line {
+struct ExcerptLine {
     /// Where its copy stands in the excerpt's text, with a line break.
     copy: Range<usize>,
     /// The bytes of the file that are shown.
@@ -125,7 +125,7 @@ impl Excerpt {
             self.text.push_str(" …");
         }
         self.text.push('\n');
-        let copied = Line {
+        let copied = ExcerptLine {
             copy: copy_start..self.text.len(),
             characters_before: content[..window.start].chars().count(),
             window: start + window.start..start + window.end,

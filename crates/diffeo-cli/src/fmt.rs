@@ -22,9 +22,9 @@ pub fn fmt(args: &FmtArgs, messages: Messages) -> Result<(), Stop> {
         let formatted = if path.as_os_str() == "-" { input(args) } else { file(path, args.check) };
         match formatted {
             Ok(()) => {}
-            Err(Failure::Stop(Stop::OutputClosed)) => return Err(Stop::OutputClosed),
-            Err(Failure::Stop(stop)) => done = Err(stop),
-            Err(Failure::Refused(sources, diagnostics)) => {
+            Err(FormatFailure::Stop(Stop::OutputClosed)) => return Err(Stop::OutputClosed),
+            Err(FormatFailure::Stop(stop)) => done = Err(stop),
+            Err(FormatFailure::Refused(sources, diagnostics)) => {
                 messages.report(&sources, &diagnostics);
                 done = Err(Stop::Refused);
             }
@@ -34,25 +34,25 @@ pub fn fmt(args: &FmtArgs, messages: Messages) -> Result<(), Stop> {
 }
 
 /// Why a text is not formatted.
-enum Failure {
+enum FormatFailure {
     Stop(Stop),
     Refused(Box<SourceMap>, Vec<Diagnostic>),
 }
 
-impl From<Stop> for Failure {
-    fn from(stop: Stop) -> Failure {
-        Failure::Stop(stop)
+impl From<Stop> for FormatFailure {
+    fn from(stop: Stop) -> FormatFailure {
+        FormatFailure::Stop(stop)
     }
 }
 
-impl From<Diagnostic> for Failure {
-    fn from(diagnostic: Diagnostic) -> Failure {
-        Failure::Refused(Box::default(), vec![diagnostic])
+impl From<Diagnostic> for FormatFailure {
+    fn from(diagnostic: Diagnostic) -> FormatFailure {
+        FormatFailure::Refused(Box::default(), vec![diagnostic])
     }
 }
 
 /// Formats standard input to standard output.
-fn input(args: &FmtArgs) -> Result<(), Failure> {
+fn input(args: &FmtArgs) -> Result<(), FormatFailure> {
     let name = Path::new("<stdin>");
     let mut bytes = Vec::new();
     let read = io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
@@ -67,7 +67,7 @@ fn input(args: &FmtArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn file(path: &Path, check: bool) -> Result<(), Failure> {
+fn file(path: &Path, check: bool) -> Result<(), FormatFailure> {
     let (text, formatted) = formatted(path, fs::read(path))?;
     if check {
         return if_changed(text == formatted, path);
@@ -89,18 +89,18 @@ fn file(path: &Path, check: bool) -> Result<(), Failure> {
 }
 
 /// Names a file that is not in its layout; that it is not is the answer no.
-fn if_changed(same: bool, path: &Path) -> Result<(), Failure> {
+fn if_changed(same: bool, path: &Path) -> Result<(), FormatFailure> {
     if same {
         return Ok(());
     }
     print::text(&printable(&path.display().to_string()))?;
-    Err(Failure::Stop(Stop::Refused))
+    Err(FormatFailure::Stop(Stop::Refused))
 }
 
 /// The text as it was, and in its layout.
-fn formatted(path: &Path, read: io::Result<Vec<u8>>) -> Result<(String, String), Failure> {
+fn formatted(path: &Path, read: io::Result<Vec<u8>>) -> Result<(String, String), FormatFailure> {
     watch::doing(format!("formatting {}", path.display()), Asks::Nobody);
-    let unread = |error: LoadError| Failure::from(error.to_diagnostic());
+    let unread = |error: LoadError| FormatFailure::from(error.to_diagnostic());
     let here = || PathBuf::from(path);
     let bytes = read.map_err(|error| unread(LoadError::Io { path: here(), error }))?;
     let text = String::from_utf8(bytes).map_err(|error| {
@@ -111,7 +111,7 @@ fn formatted(path: &Path, read: io::Result<Vec<u8>>) -> Result<(String, String),
     let file = sources.add(path.display().to_string(), text.as_str());
     match diffeo_syntax::format(file, &text) {
         Ok(formatted) => Ok((text, formatted)),
-        Err(diagnostics) => Err(Failure::Refused(Box::new(sources), diagnostics)),
+        Err(diagnostics) => Err(FormatFailure::Refused(Box::new(sources), diagnostics)),
     }
 }
 

@@ -5,11 +5,11 @@ mod report;
 pub use report::number;
 
 use crate::args::{GradArgs, Kinks};
-use crate::arguments::{name_and_value, read, record, Refusal};
+use crate::arguments::{name_and_value, read, record, ArgumentRefusal};
 use crate::commands::{Setting, Shell};
 use crate::{print, watch, Stop};
 use diffeo::data::{to_json, Field};
-use diffeo::derivative_check::{check, Extent, Report};
+use diffeo::derivative_check::{check, CheckExtent, DerivativeReport};
 use diffeo::differentiate::{numbers, Evaluator, Gradient, Taylor};
 use diffeo::{Differentiable, How, Limits, ModuleId, RuntimeError};
 use diffeo_base::{is_word, Diagnostic, Name, Span};
@@ -64,8 +64,8 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
         [] => None,
         at => {
             Some(given(&function, at, &shell.setting.limits).map_err(|refusal| match refusal {
-                Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
-                Refusal::Input(diagnostics) => {
+                ArgumentRefusal::Usage(diagnostics) => shell.usage(&diagnostics),
+                ArgumentRefusal::Input(diagnostics) => {
                     shell.report(&diagnostics);
                     Stop::Refused
                 }
@@ -106,17 +106,17 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
     shell.phase("write", "writing the result".to_string());
     let json = args.evaluation.json;
     let done = match found {
-        Found::Gradient(gradient) => print::text(&gradient_text(&function, &gradient, json)),
-        Found::Taylor(taylor) => print::text(&taylor_text(&function, &taylor, json)),
-        Found::Report(report) => report::print(&shell, &function, &report, json),
-        Found::TooFew(reals) => {
+        GradOutput::Gradient(gradient) => print::text(&gradient_text(&function, &gradient, json)),
+        GradOutput::Taylor(taylor) => print::text(&taylor_text(&function, &taylor, json)),
+        GradOutput::Report(report) => report::print(&shell, &function, &report, json),
+        GradOutput::TooFew(reals) => {
             let reals =
                 if reals == 1 { "is 1 Real".to_string() } else { format!("are {reals} Reals") };
             let k = args.jet.map_or(0, |(k, _)| k);
             let message = format!("`--jet` asks for {k} variables, but there {reals} in the point");
             Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]))
         }
-        Found::TooMany(reals) => {
+        GradOutput::TooMany(reals) => {
             let (k, r) = args.jet.unwrap_or_default();
             let message = format!(
                 "`--jet {k},{r}` has {} coefficients for each of {reals} Reals: more than ten million",
@@ -134,10 +134,10 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
 const MOST_NUMBERS: u64 = 10_000_000;
 
 /// What is to be printed.
-enum Found {
+enum GradOutput {
     Gradient(Gradient),
     Taylor(Taylor),
-    Report(Box<Report>),
+    Report(Box<DerivativeReport>),
     /// A point of fewer Reals, of this many, than variables were asked for.
     TooFew(usize),
     /// A point or a value of so many Reals that there are more coefficients than can be kept.
@@ -150,7 +150,7 @@ fn found(
     shell: &Shell,
     evaluator: &mut Evaluator<'_>,
     given: Option<Value>,
-) -> Result<Found, Box<Diagnostic>> {
+) -> Result<GradOutput, Box<Diagnostic>> {
     let function = evaluator.function;
     let explain = |error: RuntimeError| Box::new(shell.session.explain(&function.entry, &error));
     let point = |evaluator: &mut Evaluator<'_>| match given.clone() {
@@ -158,21 +158,21 @@ fn found(
         None => evaluator.point().map(|point| point.unwrap_or(Value::Unit)).map_err(explain),
     };
     match args.jet {
-        None if !args.check => return evaluator.gradient_at(given).map(Found::Gradient),
+        None if !args.check => return evaluator.gradient_at(given).map(GradOutput::Gradient),
         None => {}
         Some((k, r)) => {
             let point = point(evaluator)?;
             let reals = numbers(&point).len();
             if k as usize > reals {
-                return Ok(Found::TooFew(reals));
+                return Ok(GradOutput::TooFew(reals));
             }
             let value = evaluator.value(&point).map_err(explain)?;
             let reals = reals.max(numbers(&value).len());
             let coefficients = jet_coefficients(k.into(), r.into());
             if coefficients.saturating_mul(reals as u64) > MOST_NUMBERS {
-                return Ok(Found::TooMany(reals));
+                return Ok(GradOutput::TooMany(reals));
             }
-            return evaluator.taylor(&point, value, k, r).map(Found::Taylor);
+            return evaluator.taylor(&point, value, k, r).map(GradOutput::Taylor);
         }
     }
     let point = point(evaluator)?;
@@ -180,9 +180,9 @@ fn found(
     if args.evaluation.kinks == Kinks::Error {
         evaluator.gradient(&point)?;
     }
-    let extent = Extent { limits: shell.setting.limits.clone(), ..Extent::default() };
+    let extent = CheckExtent { limits: shell.setting.limits.clone(), ..CheckExtent::default() };
     check(&shell.session, function, &point, &extent)
-        .map(|report| Found::Report(Box::new(report)))
+        .map(|report| GradOutput::Report(Box::new(report)))
         .map_err(explain)
 }
 
@@ -212,11 +212,15 @@ fn function(shell: &mut Shell, module: ModuleId, args: &GradArgs) -> Result<Diff
 }
 
 /// The point of the command line.
-pub fn given(function: &Differentiable, at: &[String], limits: &Limits) -> Result<Value, Refusal> {
+pub fn given(
+    function: &Differentiable,
+    at: &[String],
+    limits: &Limits,
+) -> Result<Value, ArgumentRefusal> {
     let usage = |message: String| {
         let takes = format!("`{}` takes {}", function.entry.name, function.written.0);
         let diagnostic = Diagnostic::error("argument", Span::NONE, message).note(takes);
-        Err(Refusal::Usage(vec![diagnostic]))
+        Err(ArgumentRefusal::Usage(vec![diagnostic]))
     };
     let fields: &[(Name, Ty)] = match &function.from {
         Ty::Record(fields) => fields.as_ref(),

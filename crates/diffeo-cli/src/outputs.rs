@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 /// What goes where.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct OutputPlace {
     /// The field of the result, by position; none for the whole.
     field: Option<usize>,
     /// Where it goes.
     pub place: Place,
 }
 
-impl Wanted {
+impl OutputPlace {
     /// The type of what is written.
     pub fn ty<'t>(&self, result: &'t Ty) -> &'t Ty {
         match (self.field, result) {
@@ -32,7 +32,11 @@ impl Wanted {
 }
 
 /// What the options ask for, of the result of this definition.
-pub fn outputs(texts: &[String], name: &str, result: &Ty) -> Result<Vec<Wanted>, Vec<Diagnostic>> {
+pub fn outputs(
+    texts: &[String],
+    name: &str,
+    result: &Ty,
+) -> Result<Vec<OutputPlace>, Vec<Diagnostic>> {
     let (mut outputs, mut wrong) = (Vec::new(), Vec::new());
     for text in texts {
         match output(text, name, result) {
@@ -41,7 +45,7 @@ pub fn outputs(texts: &[String], name: &str, result: &Ty) -> Result<Vec<Wanted>,
         }
     }
     for (i, (text, output)) in outputs.iter().enumerate() {
-        let same = |(_, other): &&(&String, Wanted)| is_same(&other.place, &output.place);
+        let same = |(_, other): &&(&String, OutputPlace)| is_same(&other.place, &output.place);
         if let Some((other, _)) = outputs[..i].iter().find(same) {
             let message = format!("`--out {other}` and `--out {text}` write to the same place");
             wrong.push(usage(message));
@@ -57,7 +61,7 @@ fn usage(message: String) -> Diagnostic {
     Diagnostic::error("argument", Span::NONE, message)
 }
 
-fn output(text: &str, name: &str, result: &Ty) -> Result<Wanted, Box<Diagnostic>> {
+fn output(text: &str, name: &str, result: &Ty) -> Result<OutputPlace, Box<Diagnostic>> {
     let fields = match result {
         Ty::Record(fields) => &fields[..],
         _ => &[],
@@ -89,7 +93,7 @@ fn output(text: &str, name: &str, result: &Ty) -> Result<Wanted, Box<Diagnostic>
         (None, _) => (None, text),
     };
     match Place::of(file) {
-        Some(place) => Ok(Wanted { field, place }),
+        Some(place) => Ok(OutputPlace { field, place }),
         None => {
             let endings = ".json, .csv, .tsv, .txt, .dat, .npy, .npz";
             let message = format!("`--out {text}` ends in none of {endings}");

@@ -16,14 +16,14 @@ const REDRAW: Duration = Duration::from_millis(50);
 /// The line on the terminal that shows what the program reports with `progress`; nothing where standard
 /// error is no terminal, or is read by a tool.
 #[derive(Clone)]
-pub struct Line {
+pub struct ProgressLine {
     bar: ProgressBar,
     shown: Option<Instant>,
 }
 
-impl Line {
+impl ProgressLine {
     /// A line that is not shown yet.
-    pub fn new(messages: Messages) -> Line {
+    pub fn new(messages: Messages) -> ProgressLine {
         let bar = ProgressBar::no_length();
         bar.set_draw_target(match messages.is_human() {
             true => ProgressDrawTarget::stderr(),
@@ -32,7 +32,7 @@ impl Line {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]") {
             bar.set_style(style);
         }
-        Line { bar, shown: None }
+        ProgressLine { bar, shown: None }
     }
 
     /// Shows a report, unless one was shown just before.

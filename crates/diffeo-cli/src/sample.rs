@@ -1,9 +1,9 @@
 //! `diffeo sample`: draws from the posterior distribution of a model.
 
 use crate::args::SampleArgs;
-use crate::arguments::{record, Refusal};
+use crate::arguments::{record, ArgumentRefusal};
 use crate::commands::{Setting, Shell};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::{print, Stop};
 use diffeo::data::reason;
 use diffeo::{
@@ -108,8 +108,8 @@ fn data(
         left.retain(|arg| !own.contains(arg));
         let limits = shell.setting.limits.clone();
         let value = record(&entry, &taken, &own, "--arg", &limits).map_err(|why| match why {
-            Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
-            Refusal::Input(diagnostics) => {
+            ArgumentRefusal::Usage(diagnostics) => shell.usage(&diagnostics),
+            ArgumentRefusal::Input(diagnostics) => {
                 shell.report(&diagnostics);
                 Stop::Refused
             }
@@ -123,8 +123,8 @@ fn data(
 }
 
 /// Shows how far the chains are.
-fn watched(line: Line) -> diffeo::Steps {
-    let state: Mutex<(Line, Vec<Step>)> = Mutex::new((line, Vec::new()));
+fn watched(line: ProgressLine) -> diffeo::Steps {
+    let state: Mutex<(ProgressLine, Vec<Step>)> = Mutex::new((line, Vec::new()));
     Arc::new(move |step| {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let (line, chains) = &mut *state;
@@ -167,7 +167,7 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
     shell.phase("evaluate", format!("sampling `{}`", args.entry));
     crate::watch::ensure(&shell.setting.limits, shell.setting.messages);
     let (limits, messages) = (shell.setting.limits.clone(), shell.setting.messages);
-    let line = Line::new(messages);
+    let line = ProgressLine::new(messages);
     let traced = line.clone();
     let host = HostOptions {
         engine: args.engine.into(),

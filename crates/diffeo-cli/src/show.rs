@@ -1,7 +1,7 @@
 //! `diffeo show`: a program in one of the forms that it is translated to.
 
 use crate::args::{Form, Kinks, ShowArgs};
-use crate::arguments::Refusal;
+use crate::arguments::ArgumentRefusal;
 use crate::commands::{Setting, Shell};
 use crate::grad::{given, number};
 use crate::{print, Stop};
@@ -191,8 +191,8 @@ fn entry(
         shell.phase("read", "reading the point".to_string());
         let value = given(&function, &args.at, &shell.setting.limits);
         Some(value.map_err(|refusal| match refusal {
-            Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
-            Refusal::Input(diagnostics) => {
+            ArgumentRefusal::Usage(diagnostics) => shell.usage(&diagnostics),
+            ArgumentRefusal::Input(diagnostics) => {
                 shell.report(&diagnostics);
                 Stop::Refused
             }

@@ -4,7 +4,7 @@
 //! `> e` of a doc comment with the value of e, as it is printed, on the next line; it is evaluated in the scope of the
 //! program. Each runs by itself: one that is stopped stops no other.
 
-use crate::args::{Engine, Evaluation, Kinks, TestArgs};
+use crate::args::{EngineArg, Evaluation, Kinks, TestArgs};
 use crate::commands::{result_type, Setting, Shell};
 use crate::doc::examples;
 use crate::printable::printable;
@@ -22,13 +22,13 @@ use std::time::Instant;
 const TEST: &str = "test_";
 
 /// Something to run.
-struct Case {
+struct TestCase {
     /// As it is shown.
     name: String,
-    what: What,
+    what: TestKind,
 }
 
-enum What {
+enum TestKind {
     /// The definition of this name.
     Test(String),
     /// An expression, and its value as it is printed.
@@ -127,13 +127,13 @@ fn file(
                 0 => format!("{name}, example"),
                 n => format!("{name}, example {}", n + 1),
             };
-            cases.push(Case { name, what: What::Example { expression, value } });
+            cases.push(TestCase { name, what: TestKind::Example { expression, value } });
         }
     }
     for name in shell.session.definitions(module) {
         if name.starts_with(TEST) {
             let name = name.to_string();
-            cases.push(Case { name: name.clone(), what: What::Test(name) });
+            cases.push(TestCase { name: name.clone(), what: TestKind::Test(name) });
         }
     }
     for case in cases {
@@ -144,8 +144,8 @@ fn file(
         shell.setting.limits = limits.clone();
         let before = shell.session.clone();
         let failure = match &case.what {
-            What::Test(name) => of_test(shell, module, name, args.engine),
-            What::Example { expression, value } => {
+            TestKind::Test(name) => of_test(shell, module, name, args.engine),
+            TestKind::Example { expression, value } => {
                 of_example(shell, module, expression, value, args.engine)
             }
         };
@@ -171,7 +171,7 @@ fn file(
 }
 
 /// The reason why a test failed; empty if a message has said it already.
-fn of_test(shell: &mut Shell, module: ModuleId, name: &str, engine: Engine) -> Option<String> {
+fn of_test(shell: &mut Shell, module: ModuleId, name: &str, engine: EngineArg) -> Option<String> {
     let Ok(entry) = shell.entry(module, name) else { return Some(String::new()) };
     if !matches!(entry.ty, Ty::Bool | Ty::Unit)
         && !matches!(&entry.ty, Ty::Fun(f) if f.0 == Ty::Unit && matches!(f.1, Ty::Bool | Ty::Unit))
@@ -192,7 +192,7 @@ fn of_example(
     module: ModuleId,
     expression: &str,
     wanted: &str,
-    engine: Engine,
+    engine: EngineArg,
 ) -> Option<String> {
     let found = shell.session.expression(Some(module), expression);
     if shell.flush().is_err() {
@@ -209,7 +209,7 @@ fn of_example(
     }
 }
 
-fn value(shell: &mut Shell, entry: &Entry, engine: Engine) -> Result<Value, Stop> {
+fn value(shell: &mut Shell, entry: &Entry, engine: EngineArg) -> Result<Value, Stop> {
     let how = Evaluation { json: false, kinks: Kinks::Ignore, engine, unfold: None };
     shell.evaluate(entry, None, &how, Cpu::Host)
 }

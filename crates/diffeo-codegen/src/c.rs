@@ -26,4 +26,4 @@ mod scope;
 mod tool;
 mod unit;
 
-pub use unit::{Host, Text, Unit};
+pub use unit::{CText, RuntimeProvider, Unit};

@@ -17,22 +17,22 @@ mod emit;
 mod library;
 mod load;
 
-pub use library::{library, Library, Missing};
+pub use library::{library, LlvmLibrary, Missing};
 
 use crate::cache::Cache;
 use crate::engine::{stack_margin, CompileError, Compiled, Cpu};
 use crate::low::opt::scratch;
-use crate::low::Module;
+use crate::low::LowModule;
 use crate::math;
-use compile::{Machine, Object};
-use emit::Part;
+use compile::{Object, TargetMachine};
+use emit::ModuleText;
 use rayon::prelude::*;
 use std::fmt::Display;
 use std::sync::Arc;
 
 /// How to compile.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct LlvmOptions {
     /// The instructions that may be used.
     pub cpu: Cpu,
     /// Whether to leave out the optimisations that take time.
@@ -59,11 +59,11 @@ fn unsupported(reason: impl Display) -> CompileError {
     CompileError::Unsupported(format!("LLVM: {reason}"))
 }
 
-fn found() -> Result<&'static Library, CompileError> {
+fn found() -> Result<&'static LlvmLibrary, CompileError> {
     library().map_err(|missing| CompileError::Unsupported(missing.to_string()))
 }
 
-fn input(machine: &Machine, module: &Module, options: &Options) -> emit::Text {
+fn input(machine: &TargetMachine, module: &LowModule, options: &LlvmOptions) -> emit::ProgramText {
     // Copying and dropping nested statements takes a level of the stack for each.
     stacker::grow(compile::STACK, || {
         let mut module = module.clone();
@@ -83,9 +83,9 @@ fn input(machine: &Machine, module: &Module, options: &Options) -> emit::Text {
 ///
 /// # Errors
 /// There is no LLVM, or it does not know this processor.
-pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
+pub fn compile(module: &Arc<LowModule>, options: &LlvmOptions) -> Result<Compiled, CompileError> {
     let library = found()?;
-    let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
+    let machine = TargetMachine::new(library, options.cpu).map_err(unsupported)?;
     let input = input(&machine, module, options);
     let objects = objects(&machine, &input.parts, options)?;
     let mut frames = vec![emit::SMALL_FRAME; module.functions.len() + 1];
@@ -103,11 +103,11 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
 
 /// An object for each part, made on several threads unless it was kept.
 fn objects(
-    machine: &Machine,
-    parts: &[Part],
-    options: &Options,
+    machine: &TargetMachine,
+    parts: &[ModuleText],
+    options: &LlvmOptions,
 ) -> Result<Vec<Object>, CompileError> {
-    let object = |part: &Part| -> Result<Object, String> {
+    let object = |part: &ModuleText| -> Result<Object, String> {
         let quick = options.quick || part.huge;
         let key = machine.key(quick, &part.text);
         let kept = options.cache.as_ref().and_then(|cache| cache.read(&key));
@@ -131,11 +131,15 @@ fn objects(
 ///
 /// # Errors
 /// There is no LLVM, or it does not know this processor.
-pub fn text(module: &Module, options: &Options, stage: Stage) -> Result<String, CompileError> {
+pub fn text(
+    module: &LowModule,
+    options: &LlvmOptions,
+    stage: Stage,
+) -> Result<String, CompileError> {
     let library = found()?;
-    let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
+    let machine = TargetMachine::new(library, options.cpu).map_err(unsupported)?;
     let input = input(&machine, module, options);
-    let part = |part: &Part| {
+    let part = |part: &ModuleText| {
         let quick = options.quick || part.huge;
         match stage {
             Stage::Emitted => Ok(part.text.clone()),

@@ -60,11 +60,11 @@ pub const HUGE: usize = 5_000;
 
 /// A whole program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Module {
+pub struct LowModule {
     /// The functions: first those of Flat, by their indices there, then what they need. Of a program whose code was
     /// kept, none is left.
     #[serde(skip)]
-    pub functions: Vec<Function>,
+    pub functions: Vec<LowFunction>,
     /// The layouts of blocks. The first three are [`Layout::Plain`], [`Layout::Text`] and [`Layout::References`].
     pub layouts: Vec<Layout>,
     /// The texts of the program; each is a block that is never freed.
@@ -82,17 +82,17 @@ pub struct Module {
     pub flat: std::sync::Arc<Flat>,
 }
 
-/// The index of a function in [`Module::functions`].
+/// The index of a function in [`LowModule::functions`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct FunctionId(pub u32);
 
-/// A register: an index into [`Function::registers`].
+/// A register: an index into [`LowFunction::registers`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Reg(pub u32);
 
 /// The type of a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Ty {
+pub enum LowTy {
     /// 64 bits.
     Int,
     /// `f64`.
@@ -119,29 +119,29 @@ pub enum Layout {
     Stack(Box<[bool]>),
 }
 
-impl Module {
+impl LowModule {
     /// The number of statements of the longest function.
     pub fn longest(&self) -> usize {
-        self.functions.iter().map(Function::statements).max().unwrap_or(0)
+        self.functions.iter().map(LowFunction::statements).max().unwrap_or(0)
     }
 
     /// How many statements there are.
     pub fn statements(&self) -> usize {
-        self.functions.iter().map(Function::statements).sum()
+        self.functions.iter().map(LowFunction::statements).sum()
     }
 }
 
 /// A function.
 #[derive(Clone, Debug)]
-pub struct Function {
+pub struct LowFunction {
     /// Its name, unique: letters, digits and `_`.
     pub name: String,
     /// The types of the registers.
-    pub registers: Vec<Ty>,
+    pub registers: Vec<LowTy>,
     /// The parameters.
     pub params: Vec<Reg>,
     /// The types of the results.
-    pub results: Vec<Ty>,
+    pub results: Vec<LowTy>,
     /// Whether it can fail: a [`Stmt::Raise`], or a call of a function that can.
     pub fallible: bool,
     /// Whether it can be open several times: then it begins with a test that the stack is large enough, which
@@ -155,7 +155,7 @@ pub struct Function {
     pub body: Vec<Stmt>,
 }
 
-impl Function {
+impl LowFunction {
     /// How many statements there are, nested ones included.
     pub fn statements(&self) -> usize {
         visit::size(&self.body)
@@ -195,7 +195,7 @@ pub enum Operand {
     Bool(bool),
     /// The null address.
     Null,
-    /// The block of a text of [`Module::texts`].
+    /// The block of a text of [`LowModule::texts`].
     Text(u32),
     /// The block of the box without fields that has this layout: there is one, which is never freed.
     Static(u32),
@@ -236,7 +236,7 @@ pub enum Expr {
     Select(Operand, Operand, Operand),
     /// What lies there. A load whose address is [`invariant`](Address) in a loop may be moved by whoever can
     /// prove it: blocks that are read are not written while they are shared.
-    Load(Ty, Address),
+    Load(LowTy, Address),
     /// The address itself.
     Offset(Address),
 }
@@ -354,7 +354,7 @@ pub enum Stmt {
         b: Operand,
     },
     /// Puts a value of a type there.
-    Store(Ty, Address, Operand),
+    Store(LowTy, Address, Operand),
     /// By a Bool.
     If(Operand, Vec<Stmt>, Vec<Stmt>),
     /// By an Int: the arm of the value, else the default.
@@ -446,7 +446,7 @@ pub enum Raise {
     Nan,
     /// A derivative of a higher order than was compiled. `()`
     Order,
-    /// A constant needs its own value; the constant of this index in `Module::flat`. The others of the cycle
+    /// A constant needs its own value; the constant of this index in `LowModule::flat`. The others of the cycle
     /// are those whose initialisers are open. `()`
     Cycle(u32),
     /// Memory is used up. `()`
@@ -588,7 +588,7 @@ impl Stmt {
 }
 
 /// Statements may be nested deeper than a thread's stack allows to drop them by recursion.
-impl Drop for Function {
+impl Drop for LowFunction {
     fn drop(&mut self) {
         let mut work = vec![std::mem::take(&mut self.body)];
         while let Some(stmts) = work.pop() {

@@ -21,8 +21,8 @@ mod logarithm;
 mod power;
 mod trigonometric;
 
-use crate::low::{Expr, Function, FunctionId, Module, Operand, Reg, Stmt, Ty, NOWHERE};
-use builder::{Builder, Real};
+use crate::low::{Expr, FunctionId, LowFunction, LowModule, LowTy, Operand, Reg, Stmt, NOWHERE};
+use builder::{MathBuilder, Real};
 use diffeo_base::deep;
 use diffeo_calculus::prim::RealOp;
 
@@ -35,7 +35,7 @@ const FEW: usize = 2;
 
 /// Where there are more sines, cosines or tangents outside loops, they become calls of a function each, because they
 /// are long and nothing is vectorised there. Gives these functions.
-pub fn share(module: &mut Module) -> Vec<FunctionId> {
+pub fn share(module: &mut LowModule) -> Vec<FunctionId> {
     let mut shared = Vec::new();
     for (op, name) in [(RealOp::Sin, "sin"), (RealOp::Cos, "cos"), (RealOp::Tan, "tan")] {
         let mut count = 0;
@@ -58,11 +58,11 @@ pub fn share(module: &mut Module) -> Vec<FunctionId> {
             });
         }
         let [x, y] = [Reg(0), Reg(1)];
-        module.functions.push(Function {
+        module.functions.push(LowFunction {
             name: format!("{name}_{}", id.0),
-            registers: vec![Ty::Real; 2],
+            registers: vec![LowTy::Real; 2],
             params: vec![x],
-            results: vec![Ty::Real],
+            results: vec![LowTy::Real],
             fallible: false,
             recursive: None,
             blocks: None,
@@ -88,14 +88,14 @@ fn outside_loops(stmts: &mut [Stmt], each: &mut dyn FnMut(&mut Stmt)) {
 }
 
 /// Expands the elementary functions in a module.
-pub fn expand(module: &mut Module) {
+pub fn expand(module: &mut LowModule) {
     for function in &mut module.functions {
         expand_function(function);
     }
 }
 
 /// Expands the elementary functions in a function, as long as it does not grow too much.
-pub fn expand_function(function: &mut Function) {
+pub fn expand_function(function: &mut LowFunction) {
     let mut registers = std::mem::take(&mut function.registers);
     let mut room = GROWTH;
     let mut pending = vec![&mut function.body];
@@ -107,7 +107,7 @@ pub fn expand_function(function: &mut Function) {
             match stmt {
                 Stmt::Set(register, Expr::Math(op, a, b)) if room > 0 => {
                     let before = expanded.len();
-                    let builder = Builder::new(registers, expanded);
+                    let builder = MathBuilder::new(registers, expanded);
                     match value(op, builder.real(a), builder.real(b)) {
                         Some(value) => builder.set(register, value),
                         None => builder.push(stmt),
@@ -134,14 +134,14 @@ pub fn expand_function(function: &mut Function) {
 }
 
 /// Expands the elementary functions in a list of statements, those left out that are not straight-line code.
-pub(crate) fn expand_straight(registers: &mut Vec<Ty>, stmts: &mut Vec<Stmt>) {
+pub(crate) fn expand_straight(registers: &mut Vec<LowTy>, stmts: &mut Vec<Stmt>) {
     let mut types = std::mem::take(registers);
     let mut expanded = Vec::with_capacity(stmts.len());
     for stmt in stmts.drain(..) {
         let branches = |op| matches!(op, RealOp::Sin | RealOp::Cos | RealOp::Tan);
         match stmt {
             Stmt::Set(register, Expr::Math(op, a, b)) if !branches(op) => {
-                let builder = Builder::new(types, expanded);
+                let builder = MathBuilder::new(types, expanded);
                 match value(op, builder.real(a), builder.real(b)) {
                     Some(value) => builder.set(register, value),
                     None => builder.push(stmt),

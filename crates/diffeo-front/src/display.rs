@@ -17,7 +17,7 @@ const LONG: usize = 5;
 const WIDE: usize = 100;
 
 /// Names the variables of several types consistently.
-pub struct Printer<'a> {
+pub struct TypePrinter<'a> {
     db: &'a Db,
     names: HashMap<TyVar, String>,
     taken: Vec<String>,
@@ -30,10 +30,10 @@ pub struct Printer<'a> {
     levels: usize,
 }
 
-impl<'a> Printer<'a> {
+impl<'a> TypePrinter<'a> {
     /// A printer without names so far.
     pub fn new(db: &'a Db) -> Self {
-        Printer {
+        TypePrinter {
             db,
             names: HashMap::new(),
             taken: Vec::new(),
@@ -46,12 +46,12 @@ impl<'a> Printer<'a> {
 
     /// A printer that writes out what aliases stand for.
     pub fn plain(db: &'a Db) -> Self {
-        Printer { named: false, ..Printer::new(db) }
+        TypePrinter { named: false, ..TypePrinter::new(db) }
     }
 
     /// A printer that writes declared types with their modules.
     pub fn qualified(db: &'a Db) -> Self {
-        Printer { qualified: true, ..Printer::new(db) }
+        TypePrinter { qualified: true, ..TypePrinter::new(db) }
     }
 
     /// The type as text.
@@ -251,7 +251,7 @@ impl<'a> Printer<'a> {
 
 /// A scheme as text, with its first-order constraints.
 pub fn scheme(db: &Db, scheme: &Scheme) -> String {
-    let mut printer = Printer::new(db);
+    let mut printer = TypePrinter::new(db);
     let mut text = printer.ty(&scheme.ty);
     let constrained: Vec<String> = scheme
         .vars

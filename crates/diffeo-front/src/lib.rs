@@ -20,4 +20,4 @@ pub mod types;
 pub use db::ModuleId;
 pub use message::{Message, Note, Place};
 pub use not_converged::NotConverged;
-pub use session::{Differentiable, Entry, LoadError, Modes, Orders, Session, Signature, Sizes};
+pub use session::{Differentiable, Entry, LoadError, Modes, Orders, Session, Signature, SizeNames};

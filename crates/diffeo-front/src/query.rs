@@ -3,7 +3,7 @@
 //! Queries answer for programs with errors, too: they leave out what is not known.
 
 use crate::db::{DefId, ModuleId, Res};
-use crate::display::{scheme, Printer};
+use crate::display::{scheme, TypePrinter};
 use crate::types::Ty;
 use crate::Session;
 use diffeo_base::{Name, Span};
@@ -11,7 +11,7 @@ use diffeo_syntax::ast::{ExprKind, Ident, Item, PatId, PatKind};
 
 /// The name at a position.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Found {
+pub struct NameAt {
     /// Where it is.
     pub span: Span,
     /// It with its type, as the language writes them: `x : Real`.
@@ -76,7 +76,7 @@ enum Meaning {
 
 impl Session {
     /// What there is at a byte of a module's text.
-    pub fn at(&self, module: ModuleId, offset: usize) -> Option<Found> {
+    pub fn at(&self, module: ModuleId, offset: usize) -> Option<NameAt> {
         let m = self.db().module(module);
         let holds = |span: Span| {
             span.file == m.file && span.start as usize <= offset && offset <= span.end as usize
@@ -96,9 +96,12 @@ impl Session {
             pat.filter(|(_, p)| expr.is_none_or(|(_, e)| size(p.span) < size(e.span)))
         {
             let ty = m.pat_ty.get(id.index())?;
-            let text =
-                format!("{} : {}", self.sources().slice(p.span), Printer::new(self.db()).ty(ty));
-            return Some(Found { span: p.span, text, doc: None, definition: Some(p.span) });
+            let text = format!(
+                "{} : {}",
+                self.sources().slice(p.span),
+                TypePrinter::new(self.db()).ty(ty)
+            );
+            return Some(NameAt { span: p.span, text, doc: None, definition: Some(p.span) });
         }
         let (id, e) = expr?;
         let written = self.sources().slice(e.span);
@@ -107,28 +110,28 @@ impl Session {
             Some(Res::Con(data, tag)) => {
                 let constructor = &self.db().data(*data).constructors[*tag as usize];
                 let ty = m.expr_ty.get(id.index())?;
-                let text = format!("{} : {}", constructor.name, Printer::new(self.db()).ty(ty));
-                Some(Found { span: e.span, text, doc: None, definition: None })
+                let text = format!("{} : {}", constructor.name, TypePrinter::new(self.db()).ty(ty));
+                Some(NameAt { span: e.span, text, doc: None, definition: None })
             }
             local => {
                 let ty = m.expr_ty.get(id.index())?;
                 let first = written.lines().next().unwrap_or_default();
                 let more = if written.contains('\n') { " …" } else { "" };
-                let text = format!("{first}{more} : {}", Printer::new(self.db()).ty(ty));
+                let text = format!("{first}{more} : {}", TypePrinter::new(self.db()).ty(ty));
                 let definition = match local {
                     Some(Res::Local(pat) | Res::Size(pat, _)) => Some(m.ast.pats[*pat].span),
                     _ => None,
                 };
-                Some(Found { span: e.span, text, doc: None, definition })
+                Some(NameAt { span: e.span, text, doc: None, definition })
             }
         }
     }
 
-    fn definition_found(&self, id: DefId, span: Span) -> Found {
+    fn definition_found(&self, id: DefId, span: Span) -> NameAt {
         let def = self.db().def(id);
         let ty = def.scheme.as_ref().map_or("?".to_string(), |s| scheme(self.db(), s));
         let text = format!("{} : {ty}", def.name);
-        Found { span, text, doc: self.doc_of(id), definition: Some(def.span) }
+        NameAt { span, text, doc: self.doc_of(id), definition: Some(def.span) }
     }
 
     fn doc_of(&self, id: DefId) -> Option<String> {
@@ -340,7 +343,7 @@ impl Session {
                 let within = item.span.start <= p.span.start && (p.span.start as usize) < offset;
                 if let (PatKind::Var(name), true) = (&p.kind, within && p.span.end <= item.span.end)
                 {
-                    let ty = m.pat_ty.get(pat.index()).map(|ty| Printer::new(db).ty(ty));
+                    let ty = m.pat_ty.get(pat.index()).map(|ty| TypePrinter::new(db).ty(ty));
                     let (name, kind) = (name.clone(), SymbolKind::Variable);
                     add(Symbol { name, kind, ty, doc: None, spans: nowhere });
                 }

@@ -9,7 +9,7 @@ mod show;
 mod signature;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope, TypeRef};
-use crate::display::Printer;
+use crate::display::TypePrinter;
 use crate::not_converged::NotConverged;
 use crate::types::Ty as Inferred;
 use crate::{declare, elaborate, exhaustive, infer, library, resolve};
@@ -23,7 +23,7 @@ use std::rc::Rc;
 
 pub use differentiable::{Differentiable, Modes};
 pub use orders::Orders;
-pub use signature::{Signature, Sizes};
+pub use signature::{Signature, SizeNames};
 
 /// Programs being worked on: their sources, what was found out about them, and the messages. A copy of a new
 /// session is made faster than another one.
@@ -440,7 +440,7 @@ impl Session {
             Inferred::Fun(f) => (Some(f.0.clone()), f.1.clone()),
             ty => (None, ty),
         };
-        let mut printer = Printer::new(&self.db);
+        let mut printer = TypePrinter::new(&self.db);
         let function_in = from.as_ref().is_some_and(|t| self.holds_function(t));
         if function_in || self.holds_function(&to) {
             let (what, ty) = match (function_in, &from) {
@@ -481,7 +481,7 @@ impl Session {
             None | Some(Inferred::Unit) => Vec::new(),
             Some(_) => {
                 let text = parameter.clone().unwrap_or_default();
-                let ty = Printer::new(&self.db).ty(&scheme.ty);
+                let ty = TypePrinter::new(&self.db).ty(&scheme.ty);
                 let at = self.db.def_span(def);
                 let d = if name == "it" {
                     let message = format!("the value is a function, of type {ty}");
@@ -540,7 +540,7 @@ impl Session {
         let info = self.db.def(def);
         let (span, scheme) = (info.span, info.scheme.clone()?);
         if self.holds_variable(&scheme.ty) {
-            let ty = Printer::new(&self.db).ty(&scheme.ty);
+            let ty = TypePrinter::new(&self.db).ty(&scheme.ty);
             let message = format!("nothing determines all of the type of `{name}`, {ty}");
             let d = Diagnostic::error("entry-type", span, message).help("annotate the parameters");
             self.db.report(d);

@@ -77,7 +77,7 @@ pub enum Size {
 
 /// What a type variable stands for.
 #[derive(Clone, Debug)]
-enum State {
+enum TyVarState {
     Open,
     Bound(Ty),
     Rigid,
@@ -86,7 +86,7 @@ enum State {
 
 /// The types that an operation works at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
+pub enum TypeClass {
     /// Every type.
     Any,
     /// Int, Real and the vector types.
@@ -99,10 +99,10 @@ pub enum Class {
     Vec,
 }
 
-impl Class {
+impl TypeClass {
     /// The types in both; `None` where only Real is.
-    fn meet(self, other: Class) -> Option<Class> {
-        use Class::{Add, Any, Num, Ord, Vec};
+    fn meet(self, other: TypeClass) -> Option<TypeClass> {
+        use TypeClass::{Add, Any, Num, Ord, Vec};
         match (self, other) {
             (Any, c) | (c, Any) => Some(c),
             (a, b) if a == b => Some(a),
@@ -116,11 +116,11 @@ impl Class {
     /// The types in words.
     pub fn words(self) -> &'static str {
         match self {
-            Class::Any => "any type",
-            Class::Add => "Int, Real or a vector type (Reals in tuples, records and arrays)",
-            Class::Ord => "Int, Real or String",
-            Class::Num => "Int or Real",
-            Class::Vec => "Real or a vector type (Reals in tuples, records and arrays)",
+            TypeClass::Any => "any type",
+            TypeClass::Add => "Int, Real or a vector type (Reals in tuples, records and arrays)",
+            TypeClass::Ord => "Int, Real or String",
+            TypeClass::Num => "Int or Real",
+            TypeClass::Vec => "Real or a vector type (Reals in tuples, records and arrays)",
         }
     }
 }
@@ -147,9 +147,9 @@ pub enum Touch {
 
 #[derive(Clone, Debug)]
 struct VarInfo {
-    state: State,
+    state: TyVarState,
     level: u32,
-    class: Class,
+    class: TypeClass,
     class_why: Option<Why>,
     first_order: Option<Why>,
     equality: Option<Why>,
@@ -186,7 +186,7 @@ pub enum Clash {
     /// A type would contain itself.
     Infinite,
     /// The type is not in the class that an operation needs.
-    Class(Ty, Class, Why),
+    Class(Ty, TypeClass, Why),
     /// The type holds a function where an operation needs a first-order one.
     NotFirstOrder(Ty, Why),
 }
@@ -248,11 +248,11 @@ pub struct Store {
 }
 
 impl Store {
-    fn new_var(&mut self, state: State, touch: Touch, name: Option<Name>) -> TyVar {
+    fn new_var(&mut self, state: TyVarState, touch: Touch, name: Option<Name>) -> TyVar {
         self.vars.push(VarInfo {
             state,
             level: self.level,
-            class: Class::Any,
+            class: TypeClass::Any,
             class_why: None,
             first_order: None,
             equality: None,
@@ -266,13 +266,13 @@ impl Store {
 
     /// A new open variable.
     pub fn fresh(&mut self) -> Ty {
-        Ty::Var(self.new_var(State::Open, Touch::Neutral, None))
+        Ty::Var(self.new_var(TyVarState::Open, Touch::Neutral, None))
     }
 
     /// The type of an integer literal: Int or Real.
     pub fn fresh_literal(&mut self, why: Why) -> Ty {
-        let var = self.new_var(State::Open, Touch::Literal, None);
-        self.vars[var.0 as usize].class = Class::Num;
+        let var = self.new_var(TyVarState::Open, Touch::Literal, None);
+        self.vars[var.0 as usize].class = TypeClass::Num;
         self.vars[var.0 as usize].class_why = Some(why);
         self.classed.push(var);
         Ty::Var(var)
@@ -280,12 +280,12 @@ impl Store {
 
     /// A rigid variable, named by an annotation.
     pub fn rigid(&mut self, name: Name) -> TyVar {
-        self.new_var(State::Rigid, Touch::Neutral, Some(name))
+        self.new_var(TyVarState::Rigid, Touch::Neutral, Some(name))
     }
 
     /// An open variable, named by an annotation.
     pub fn named(&mut self, name: Name) -> TyVar {
-        self.new_var(State::Open, Touch::Neutral, Some(name))
+        self.new_var(TyVarState::Open, Touch::Neutral, Some(name))
     }
 
     fn new_size(&mut self, state: SizeState, name: Option<Name>, span: Span) -> SizeVar {
@@ -313,8 +313,8 @@ impl Store {
         let mut ty = ty;
         while let Ty::Var(v) = ty {
             match &self.vars[v.0 as usize].state {
-                State::Bound(t) => ty = t,
-                State::Open | State::Rigid | State::General => break,
+                TyVarState::Bound(t) => ty = t,
+                TyVarState::Open | TyVarState::Rigid | TyVarState::General => break,
             }
         }
         ty.clone()
@@ -360,7 +360,7 @@ impl Store {
     /// The open variable that a type is, if it is one.
     pub fn open_var(&self, ty: &Ty) -> Option<TyVar> {
         match self.shallow(ty) {
-            Ty::Var(v) if matches!(self.vars[v.0 as usize].state, State::Open) => Some(v),
+            Ty::Var(v) if matches!(self.vars[v.0 as usize].state, TyVarState::Open) => Some(v),
             _ => None,
         }
     }
@@ -376,7 +376,7 @@ impl Store {
     }
 
     /// The class of an open variable and why.
-    pub fn class(&self, v: TyVar) -> (Class, Option<Why>) {
+    pub fn class(&self, v: TyVar) -> (TypeClass, Option<Why>) {
         let info = &self.vars[v.0 as usize];
         (info.class, info.class_why.clone())
     }
@@ -400,7 +400,7 @@ impl Store {
     /// Binds a type that is an open variable to the type of errors.
     pub fn give_up(&mut self, ty: &Ty) {
         if let Some(v) = self.open_var(ty) {
-            self.vars[v.0 as usize].state = State::Bound(Ty::Error);
+            self.vars[v.0 as usize].state = TyVarState::Bound(Ty::Error);
         }
     }
 
@@ -474,7 +474,7 @@ impl Store {
     }
 
     /// Gives a rigid variable the class that its name promises (in the standard library).
-    pub fn set_class(&mut self, v: TyVar, class: Class) {
+    pub fn set_class(&mut self, v: TyVar, class: TypeClass) {
         self.vars[v.0 as usize].class = class;
     }
 
@@ -524,20 +524,20 @@ impl Store {
                     return;
                 }
                 let free = match info.state {
-                    State::Open => {
+                    TyVarState::Open => {
                         info.level > level
-                            && info.class == Class::Any
+                            && info.class == TypeClass::Any
                             && info.equality.is_none()
                             // At the end of a group nothing waits any more.
                             && (level == 0 || info.waiting.is_empty())
                     }
-                    State::Rigid => info.level > level,
-                    State::Bound(_) | State::General => false,
+                    TyVarState::Rigid => info.level > level,
+                    TyVarState::Bound(_) | TyVarState::General => false,
                 };
                 if free {
-                    info.state = State::General;
+                    info.state = TyVarState::General;
                     scheme.vars.push(v);
-                } else if matches!(info.state, State::Open) {
+                } else if matches!(info.state, TyVarState::Open) {
                     info.level = info.level.min(level);
                 }
             }
@@ -578,13 +578,13 @@ impl Store {
                 let info = &self.vars[v.0 as usize];
                 (info.class, info.first_order.is_some(), info.differentiated)
             };
-            let fresh = self.new_var(State::Open, Touch::Neutral, None);
+            let fresh = self.new_var(TyVarState::Open, Touch::Neutral, None);
             let info = &mut self.vars[fresh.0 as usize];
             info.differentiated = differentiated;
             if first_order {
                 info.first_order = Some(use_site.clone());
             }
-            if class != Class::Any {
+            if class != TypeClass::Any {
                 info.class = class;
                 info.class_why = Some(use_site.clone());
                 self.classed.push(fresh);
@@ -646,7 +646,7 @@ impl Store {
 
     /// Whether a variable is rigid (or quantified): it can be any type.
     pub fn is_rigid(&self, v: TyVar) -> bool {
-        matches!(self.vars[v.0 as usize].state, State::Rigid | State::General)
+        matches!(self.vars[v.0 as usize].state, TyVarState::Rigid | TyVarState::General)
     }
 
     /// Why a variable must be first-order.

@@ -5,14 +5,14 @@ use serde_json::{json, Value};
 
 /// Positions in a file as the protocol counts them.
 #[derive(Clone, Copy)]
-pub(crate) struct Lines<'s> {
+pub(crate) struct LineIndex<'s> {
     pub sources: &'s SourceMap,
     pub file: FileId,
     /// Columns are in bytes; in UTF-16 units otherwise.
     pub utf8: bool,
 }
 
-impl<'s> Lines<'s> {
+impl<'s> LineIndex<'s> {
     pub fn text(self) -> &'s str {
         self.sources.text(self.file)
     }

@@ -1,12 +1,12 @@
 //! Selection ranges: from a place outwards, the parts of the program around it.
 
-use crate::lines::Lines;
+use crate::lines::LineIndex;
 use diffeo_base::Span;
 use diffeo_syntax::ast::{Item, Module};
 use serde_json::{json, Value};
 
 /// The parts around a byte, each in its `parent`; the whole text is the last.
-pub(crate) fn around(tree: &Module, lines: Lines<'_>, at: usize) -> Value {
+pub(crate) fn around(tree: &Module, lines: LineIndex<'_>, at: usize) -> Value {
     let items = tree.items.iter().map(|item| match item {
         Item::Import(import) => import.span,
         Item::Type(declared) => declared.span,

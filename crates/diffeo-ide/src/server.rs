@@ -4,7 +4,7 @@
 //! texts that are gone. Files that are open count as the editor shows them, also for those that import them. A request
 //! for a text that has changed since is answered by the new text.
 
-use crate::lines::Lines;
+use crate::lines::LineIndex;
 use crate::{selection, tokens};
 use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
 use diffeo_front::query::{Symbol, SymbolKind};
@@ -22,7 +22,7 @@ struct Document {
 }
 
 /// A text, checked.
-struct Checked {
+struct CheckedText {
     session: Session,
     module: ModuleId,
 }
@@ -42,7 +42,7 @@ pub struct Server {
     fresh: Session,
     documents: HashMap<String, Document>,
     /// By address, what was found out about the texts as they are.
-    checked: HashMap<String, Checked>,
+    checked: HashMap<String, CheckedText>,
     /// Whether columns count bytes, not units of UTF-16.
     utf8: bool,
 }
@@ -104,7 +104,7 @@ impl Server {
     }
 
     /// The text of an address, checked.
-    fn checked(&mut self, uri: &str) -> Option<&mut Checked> {
+    fn checked(&mut self, uri: &str) -> Option<&mut CheckedText> {
         if !self.checked.contains_key(uri) {
             let document = self.documents.get(uri)?;
             let mut session = self.fresh.clone();
@@ -118,7 +118,7 @@ impl Server {
                 None => session.load_text("untitled.deo", &document.text),
             };
             session.check();
-            self.checked.insert(uri.to_string(), Checked { session, module });
+            self.checked.insert(uri.to_string(), CheckedText { session, module });
         }
         self.checked.get_mut(uri)
     }
@@ -208,12 +208,14 @@ impl Server {
             return Ok(Value::Null);
         };
         let utf8 = self.utf8;
-        let Some(Checked { session, module }) = self.checked(&uri) else { return Ok(Value::Null) };
+        let Some(CheckedText { session, module }) = self.checked(&uri) else {
+            return Ok(Value::Null);
+        };
         let module = *module;
         let sources = session.sources();
         let file = session.file(module);
         let text = sources.text(file);
-        let lines = Lines { sources, file, utf8 };
+        let lines = LineIndex { sources, file, utf8 };
         let at = || lines.offset(&params["position"]);
         let range = |span: Span| lines.span(span);
         Ok(match what {
@@ -370,7 +372,7 @@ impl Server {
         let open: Vec<String> = self.documents.keys().cloned().collect();
         let mut all = Vec::new();
         for uri in open {
-            let Some(Checked { session, module }) = self.checked(&uri) else { continue };
+            let Some(CheckedText { session, module }) = self.checked(&uri) else { continue };
             for s in session.symbols(*module) {
                 if s.name.to_lowercase().contains(&query) {
                     all.push(json!({
@@ -404,7 +406,7 @@ fn message(sources: &SourceMap, d: &Diagnostic, uri: &str, utf8: bool) -> Value 
         true => {
             json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 0 } })
         }
-        false => Lines { sources, file: span.file, utf8 }.span(span),
+        false => LineIndex { sources, file: span.file, utf8 }.span(span),
     };
     let mut text = d.message.clone();
     d.notes.iter().for_each(|note| text += &format!("\nnote: {note}"));
@@ -430,12 +432,12 @@ fn location(session: &Session, span: Span, utf8: bool) -> Value {
     let Some(path) = session.module_of(span.file).and_then(|module| session.path(module)) else {
         return Value::Null;
     };
-    let lines = Lines { sources: session.sources(), file: span.file, utf8 };
+    let lines = LineIndex { sources: session.sources(), file: span.file, utf8 };
     json!({ "uri": uri_of(path), "range": lines.span(span) })
 }
 
 /// A change that a message's help names: a name that was meant, or an import.
-fn fix(d: &Diagnostic, lines: Lines<'_>, uri: &str) -> Option<Value> {
+fn fix(d: &Diagnostic, lines: LineIndex<'_>, uri: &str) -> Option<Value> {
     let help = d.help.as_ref()?;
     let quoted = |after: &str| {
         let rest = &help[help.find(after)? + after.len()..];

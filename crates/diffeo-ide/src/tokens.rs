@@ -3,7 +3,7 @@
 //!
 //! What always holds: tokens are in order, do not overlap, and none has a line break in it.
 
-use crate::lines::Lines;
+use crate::lines::LineIndex;
 use diffeo_base::Span;
 use diffeo_front::query::SymbolKind;
 use diffeo_front::{ModuleId, Session};
@@ -43,7 +43,7 @@ pub(crate) fn legend() -> Value {
 pub(crate) fn all(
     session: &Session,
     module: ModuleId,
-    lines: Lines<'_>,
+    lines: LineIndex<'_>,
     within: Range<usize>,
 ) -> Value {
     let mut tokens: Vec<(Span, usize, u32)> = Vec::new();

@@ -4,9 +4,10 @@
 
 use diffeo_calculus::names::{listed_prims, prim_name, Named};
 use diffeo_calculus::prim::{
-    Comparison, DiffOp, IntOp, Lift, Lifting, Prim, RealOp, Rounding, Shape, SizePattern, TextOp,
+    Comparison, DiffOp, IntOp, Lift, Lifting, Prim, RealOp, Rounding, SizePattern, SizeShape,
+    TextOp,
 };
-use diffeo_calculus::term::{Kind, Term};
+use diffeo_calculus::term::{Term, TermKind};
 use diffeo_calculus::ty::Ty;
 use std::rc::Rc;
 
@@ -25,14 +26,14 @@ use Coverage::{Ours, Paper, Refused};
 
 /// A form and what each of [`SYSTEMS`] does with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct CoverageRow {
     /// Its name, that of an operation as in the text of Core.
     pub form: String,
     /// By system.
     pub cells: [Coverage; 7],
 }
 
-/// The systems, in the order of [`Row::cells`].
+/// The systems, in the order of [`CoverageRow::cells`].
 pub const SYSTEMS: [&str; 7] = ["trace", "D⃗", "D_(k,R)", "(2,2)′", "D¹", "D²", "D"];
 
 /// What the translations do with derivative terms.
@@ -49,42 +50,44 @@ const TRANSLATED: [Coverage; 6] = [
     Paper("Figure 9"),
 ];
 
-fn row(form: &str, trace: Coverage, rest: [Coverage; 6]) -> Row {
+fn row(form: &str, trace: Coverage, rest: [Coverage; 6]) -> CoverageRow {
     let [a, b, c, d, e, f] = rest;
-    Row { form: form.to_string(), cells: [trace, a, b, c, d, e, f] }
+    CoverageRow { form: form.to_string(), cells: [trace, a, b, c, d, e, f] }
 }
 
-fn ours(form: &str) -> Row {
+fn ours(form: &str) -> CoverageRow {
     row(form, Ours, [Ours; 6])
 }
 
 /// The row of a form.
-pub fn of(kind: &Kind) -> Row {
+pub fn of(kind: &TermKind) -> CoverageRow {
     let evaluated = Paper("Figures 2, 4");
     let mut sums = TRANSLATED;
     sums[1] = Paper("section 5.1");
     sums[2] = Paper("section 5.1");
     match kind {
-        Kind::Var(_) => row("variable", evaluated, TRANSLATED),
+        TermKind::Var(_) => row("variable", evaluated, TRANSLATED),
         // Separate translation.
-        Kind::Global(_) => {
+        TermKind::Global(_) => {
             row("definition", evaluated, [Ours, Ours, Ours, Ours, Ours, Paper("section 7.5")])
         }
-        Kind::Lit(_) => row("constant", evaluated, TRANSLATED),
-        Kind::Lam(..) => row("λ", Ours, TRANSLATED),
-        Kind::App(..) => row("application", evaluated, TRANSLATED),
-        Kind::Let(..) => row("let", evaluated, TRANSLATED),
-        Kind::LetRec(..) => row("letrec", evaluated, [Ours; 6]),
-        Kind::Tuple(..) => row("tuple", evaluated, TRANSLATED),
-        Kind::Proj(..) => row("projection", evaluated, TRANSLATED),
-        Kind::Con(..) => row("constructor", Ours, sums),
-        Kind::Case(_) => row("case", Ours, sums),
-        Kind::If(..) => row("if", evaluated, [Ours; 6]),
-        Kind::Array(..) => ours("array"),
-        Kind::Build(_) => row("build", Ours, [Ours, Ours, Ours, Ours, Ours, Paper("section 10.2")]),
-        Kind::Loop(_) => ours("loop"),
-        Kind::Prim(p, _) => of_prim(p),
-        Kind::Diff(d, _) => of_derivative(d.op),
+        TermKind::Lit(_) => row("constant", evaluated, TRANSLATED),
+        TermKind::Lam(..) => row("λ", Ours, TRANSLATED),
+        TermKind::App(..) => row("application", evaluated, TRANSLATED),
+        TermKind::Let(..) => row("let", evaluated, TRANSLATED),
+        TermKind::LetRec(..) => row("letrec", evaluated, [Ours; 6]),
+        TermKind::Tuple(..) => row("tuple", evaluated, TRANSLATED),
+        TermKind::Proj(..) => row("projection", evaluated, TRANSLATED),
+        TermKind::Con(..) => row("constructor", Ours, sums),
+        TermKind::Case(_) => row("case", Ours, sums),
+        TermKind::If(..) => row("if", evaluated, [Ours; 6]),
+        TermKind::Array(..) => ours("array"),
+        TermKind::Build(_) => {
+            row("build", Ours, [Ours, Ours, Ours, Ours, Ours, Paper("section 10.2")])
+        }
+        TermKind::Loop(_) => ours("loop"),
+        TermKind::Prim(p, _) => of_prim(p),
+        TermKind::Diff(d, _) => of_derivative(d.op),
     }
 }
 
@@ -107,7 +110,7 @@ pub const FORMS: [&str; 15] = [
     "loop",
 ];
 
-fn of_prim(p: &Prim) -> Row {
+fn of_prim(p: &Prim) -> CoverageRow {
     let (name, _) = prim_name(p);
     match p {
         Prim::Real(_) => {
@@ -157,7 +160,7 @@ fn of_prim(p: &Prim) -> Row {
     }
 }
 
-fn of_derivative(op: DiffOp) -> Row {
+fn of_derivative(op: DiffOp) -> CoverageRow {
     let name = op.name();
     match op {
         DiffOp::Rd => row(name, Paper("Figures 2, 4"), [INSIDE_OUT; 6]),
@@ -170,7 +173,7 @@ fn of_derivative(op: DiffOp) -> Row {
 }
 
 /// The rows of the forms in a term.
-pub fn in_term(e: &Term) -> Vec<Row> {
+pub fn in_term(e: &Term) -> Vec<CoverageRow> {
     let mut rows = Vec::new();
     let mut pending = vec![e];
     while let Some(e) = pending.pop() {
@@ -181,8 +184,8 @@ pub fn in_term(e: &Term) -> Vec<Row> {
 }
 
 /// The rows of all operations and derivative terms.
-pub fn operations() -> Vec<Row> {
-    let pattern = SizePattern { names: Vec::new(), given: 0, shape: Shape::Any };
+pub fn operations() -> Vec<CoverageRow> {
+    let pattern = SizePattern { names: Vec::new(), given: 0, shape: SizeShape::Any };
     let lift = Lift { what: Lifting::Captures, systems: Vec::new(), from: Ty::Unit, to: Ty::Bool };
     let mut prims = listed_prims(&Ty::Real);
     prims.extend(RealOp::ALL.iter().map(|op| Prim::Real(*op)));
@@ -197,11 +200,11 @@ pub fn operations() -> Vec<Row> {
 }
 
 /// Rows as a table of Markdown.
-pub fn table(rows: &[Row]) -> String {
+pub fn table(rows: &[CoverageRow]) -> String {
     let mut out = format!("| form | {} |\n", SYSTEMS.join(" | "));
     out.push_str(&format!("|---|{}\n", "---|".repeat(SYSTEMS.len())));
     let mut reasons: Vec<&str> = Vec::new();
-    for Row { form, cells } in rows {
+    for CoverageRow { form, cells } in rows {
         let mut texts = Vec::new();
         for cell in cells {
             texts.push(match cell {

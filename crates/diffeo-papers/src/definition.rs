@@ -8,7 +8,7 @@
 
 use crate::delta::shown::{figure_12, naive, Shown, MOST};
 use crate::delta::{naive as without_sharing, wrapper};
-use crate::trace::{Evaluator, Stop, TraceOptions};
+use crate::trace::{TraceEvaluator, TraceOptions, TraceStop};
 use crate::{dual, engine, shown, Delta, System, Workspace};
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_calculus::eval::error::ErrorKind;
@@ -102,14 +102,14 @@ impl Translation {
     }
 
     /// What the derivatives within are.
-    fn within(self) -> engine::Engine {
+    fn within(self) -> engine::TranslatingEngine {
         match self {
-            Translation::Forward => engine::Engine::Dual,
-            Translation::Taylor { .. } | Translation::Mixed => engine::Engine::Taylor,
+            Translation::Forward => engine::TranslatingEngine::Dual,
+            Translation::Taylor { .. } | Translation::Mixed => engine::TranslatingEngine::Taylor,
             Translation::Vector | Translation::DeltaNaive => {
-                engine::Engine::Delta(Delta::default())
+                engine::TranslatingEngine::Delta(Delta::default())
             }
-            Translation::Delta(choices) => engine::Engine::Delta(choices),
+            Translation::Delta(choices) => engine::TranslatingEngine::Delta(choices),
         }
     }
 
@@ -125,7 +125,7 @@ impl Translation {
 
 /// The definition that is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct Definition<'p> {
+pub struct ShownDefinition<'p> {
     /// The program.
     pub program: &'p Rc<Program>,
     /// Its definition there.
@@ -152,8 +152,8 @@ pub enum Refused {
 ///
 /// # Errors
 /// What is not translated, and why.
-pub fn translation(of: Definition<'_>, by: Translation) -> Result<Program, Refused> {
-    let Definition { program, global: e, name, span: whole } = of;
+pub fn translation(of: ShownDefinition<'_>, by: Translation) -> Result<Program, Refused> {
+    let ShownDefinition { program, global: e, name, span: whole } = of;
     not_growing(program)?;
     let mut w = Workspace::new(program);
     shown::in_place(&mut w, by.within());
@@ -199,16 +199,16 @@ pub fn translation(of: Definition<'_>, by: Translation) -> Result<Program, Refus
 /// # Errors
 /// What stopped the program; that the derivative as printed is too large.
 pub fn traced(
-    of: Definition<'_>,
+    of: ShownDefinition<'_>,
     point: Value,
     what: Traced,
     options: Options,
 ) -> Result<Program, Refused> {
-    let Definition { program, global: e, name, span } = of;
+    let ShownDefinition { program, global: e, name, span } = of;
     let Options { kinks, max_stack, trace, progress, limits } = options;
     let options =
         TraceOptions { kinks, max_stack, limits, trace, progress, ..TraceOptions::default() };
-    let mut evaluator = Evaluator::new(program.clone(), options);
+    let mut evaluator = TraceEvaluator::new(program.clone(), options);
     match evaluator.trace(e, point) {
         Ok((trace, _)) if what == Traced::Printed && trace.len() > LONGEST => {
             let count = trace.len();
@@ -232,8 +232,8 @@ pub fn traced(
                 Refused::Stopped(RuntimeError { kind, span, function: None, trace: Vec::new() })
             })
         }
-        Err(Stop::Error(error)) => Err(Refused::Stopped(*error)),
-        Err(Stop::OutOfFuel) => {
+        Err(TraceStop::Error(error)) => Err(Refused::Stopped(*error)),
+        Err(TraceStop::OutOfFuel) => {
             let message = "recursion that is not limited came to its limit";
             Err(Refused::Message(Diagnostic::error("internal", span, message)))
         }
@@ -245,12 +245,12 @@ pub fn traced(
 /// # Errors
 /// What stopped the program; that the Delta without sharing is too large.
 pub fn delta(
-    of: Definition<'_>,
+    of: ShownDefinition<'_>,
     point: Value,
     sharing: bool,
     options: Options,
 ) -> Result<Shown, Refused> {
-    let Definition { program, global: e, name, span } = of;
+    let ShownDefinition { program, global: e, name, span } = of;
     not_growing(program)?;
     if sharing {
         return figure_12(program, e, point, options).map_err(Refused::Stopped);

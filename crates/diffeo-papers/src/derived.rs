@@ -17,7 +17,7 @@
 //! `with_derivative`. Function values are translated when it runs ([`diffeo_calculus::Prim::Lift`]), functions that are
 //! written where they are differentiated, at once.
 
-use super::engine::Engine;
+use super::engine::TranslatingEngine;
 use super::expansion::has_one_shape;
 use super::homomorphism;
 use super::{delta, dual, jet, numbers, polytypic, System, Workspace};
@@ -25,12 +25,12 @@ use diffeo_base::deep;
 use diffeo_calculus::build::*;
 use diffeo_calculus::names::Named;
 use diffeo_calculus::prim::{Comparison, Diff, DiffOp, Lifting, Prim};
-use diffeo_calculus::term::{Binder, Global, GlobalId, Kind, Term};
+use diffeo_calculus::term::{Binder, Global, GlobalId, Term, TermKind};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::typing::jet_type;
 
 /// Rewrites the derivative terms of all definitions of the program.
-pub(crate) fn prepare(w: &mut Workspace, engine: Engine) {
+pub(crate) fn prepare(w: &mut Workspace, engine: TranslatingEngine) {
     for i in 0..w.globals.len() {
         let id = GlobalId(i as u32);
         let global: Global = (**w.global(id)).clone();
@@ -40,10 +40,10 @@ pub(crate) fn prepare(w: &mut Workspace, engine: Engine) {
 }
 
 /// The term without derivative terms of functions.
-fn rewrite(w: &mut Workspace, engine: Engine, e: &Term) -> Term {
+fn rewrite(w: &mut Workspace, engine: TranslatingEngine, e: &Term) -> Term {
     deep(|| {
         let mut e = map_children(e, &mut |child| rewrite(w, engine, child));
-        let Kind::Diff(diff, args) = &mut e.kind else { return e };
+        let TermKind::Diff(diff, args) = &mut e.kind else { return e };
         match diff.op {
             DiffOp::StopGradient
             | DiffOp::Checkpoint
@@ -65,11 +65,11 @@ fn rewrite(w: &mut Workspace, engine: Engine, e: &Term) -> Term {
 }
 
 /// The derivative of a function that is written in its place, in the place of the derivative term.
-fn written(w: &mut Workspace, engine: Engine, diff: &Diff, args: Vec<Term>) -> Term {
+fn written(w: &mut Workspace, engine: TranslatingEngine, diff: &Diff, args: Vec<Term>) -> Term {
     let mut bindings = Vec::new();
     let mut named = Vec::new();
     for (i, (x, ty)) in args.into_iter().zip(diff.signature().0).enumerate() {
-        if is_atom(&x) || (i == 0 && matches!(x.kind, Kind::Lam(..) | Kind::LetRec(..))) {
+        if is_atom(&x) || (i == 0 && matches!(x.kind, TermKind::Lam(..) | TermKind::LetRec(..))) {
             named.push(x);
         } else {
             let binder = w.binder("x", ty);
@@ -82,7 +82,7 @@ fn written(w: &mut Workspace, engine: Engine, diff: &Diff, args: Vec<Term>) -> T
 }
 
 /// The derivative operator as a function of the tuple of its arguments.
-fn operator(w: &mut Workspace, engine: Engine, diff: &Diff) -> GlobalId {
+fn operator(w: &mut Workspace, engine: TranslatingEngine, diff: &Diff) -> GlobalId {
     let (s, t) = (&diff.from, &diff.to);
     let (params, result) = diff.signature();
     let name = match diff.op {
@@ -101,7 +101,7 @@ fn operator(w: &mut Workspace, engine: Engine, diff: &Diff) -> GlobalId {
 
 struct Operator<'w> {
     w: &'w mut Workspace,
-    engine: Engine,
+    engine: TranslatingEngine,
     s: &'w Ty,
     t: &'w Ty,
 }
@@ -123,8 +123,8 @@ impl Operator<'_> {
     /// The system of forward derivatives.
     fn forward(&self) -> System {
         match self.engine {
-            Engine::Dual | Engine::Delta(_) => System::Forward,
-            Engine::Taylor => System::Taylor { k: 1, r: 1 },
+            TranslatingEngine::Dual | TranslatingEngine::Delta(_) => System::Forward,
+            TranslatingEngine::Taylor => System::Taylor { k: 1, r: 1 },
         }
     }
 
@@ -312,19 +312,19 @@ impl Operator<'_> {
         let gradient = self.named("gradient", s, gradient, &mut inner);
         self.warn([t, s, t], [&value, &gradient, &var(&cotangent)], &mut inner);
         let pullback = lam(cotangent, bind_all(inner, gradient));
-        bind_all(bindings, term(Kind::Tuple(both, vec![value, pullback])))
+        bind_all(bindings, term(TermKind::Tuple(both, vec![value, pullback])))
     }
 
     /// Value and pullback.
     fn pulled(&mut self, f: &Term, x: &Term) -> Term {
         match self.engine {
-            Engine::Delta(choices) => {
+            TranslatingEngine::Delta(choices) => {
                 let translated = self.lift(&System::Delta(choices), f);
                 let vjp = delta::wrapper::vjp(self.w, choices, self.s, self.t);
                 let types = self.w.parameters_of(vjp);
                 call(vjp, types, vec![translated, x.clone()])
             }
-            Engine::Dual | Engine::Taylor => {
+            TranslatingEngine::Dual | TranslatingEngine::Taylor => {
                 let y = self.w.binder("y", self.t.clone());
                 let cotangent = self.w.binder("w", self.t.clone());
                 let checked = self.checked("the cotangent", self.t, &var(&y), &var(&cotangent));
@@ -369,12 +369,14 @@ impl Operator<'_> {
         let mut bindings = Vec::new();
         self.watch(&mut bindings);
         let gathered = match self.engine {
-            Engine::Taylor if r <= 1 || !self.w.nests => {
+            TranslatingEngine::Taylor if r <= 1 || !self.w.nests => {
                 let translated = self.lift(&system, f);
                 let arg = jet::canonical::tuples(self.w, (k, r), self.s, x.clone());
                 app(translated, arg)
             }
-            Engine::Taylor | Engine::Dual | Engine::Delta(_) => self.nested_jet((k, r), f, x),
+            TranslatingEngine::Taylor | TranslatingEngine::Dual | TranslatingEngine::Delta(_) => {
+                self.nested_jet((k, r), f, x)
+            }
         };
         let ty = homomorphism::ty(self.w, &system, t);
         let gathered = self.named("r", &ty, gathered, &mut bindings);

@@ -9,8 +9,8 @@ use super::polytypic::{self, At};
 use super::{homomorphism, System, Workspace};
 use diffeo_base::Name;
 use diffeo_calculus::build::*;
-use diffeo_calculus::prim::{Comparison, Prim, Shape, SizePattern, SizeRef};
-use diffeo_calculus::term::{Binder, Kind, Term};
+use diffeo_calculus::prim::{Comparison, Prim, SizePattern, SizeRef, SizeShape};
+use diffeo_calculus::term::{Binder, Term, TermKind};
 use diffeo_calculus::ty::Ty;
 use std::rc::Rc;
 
@@ -49,7 +49,7 @@ pub(super) fn kept(
         None => one,
         Some(system) => homomorphism::lift(w, system, element, None, one),
     };
-    let one = term(Kind::Array(out.clone(), vec![one]));
+    let one = term(TermKind::Array(out.clone(), vec![one]));
     let none = prim(Prim::Slice(out), vec![one, int(0), int(0)]);
     bind(found, of_xs, if_(if_(empty, known, truth(false)), none, array))
 }
@@ -127,7 +127,7 @@ fn sizes(
 ) -> (Binder, Term, Vec<Term>) {
     let array = Ty::array(element.clone());
     let mut count = 0;
-    let mut shape = Shape::Array(SizeRef::Any, Box::new(shape(element, &mut count)));
+    let mut shape = SizeShape::Array(SizeRef::Any, Box::new(shape(element, &mut count)));
     if matches!(system, Some(System::Delta(choices)) if choices.split) {
         shape = split::shape(w, &shape, &array);
     }
@@ -141,16 +141,16 @@ fn sizes(
 }
 
 /// Every size in a type by a name of its own, from the left.
-fn shape(a: &Ty, count: &mut usize) -> Shape {
+fn shape(a: &Ty, count: &mut usize) -> SizeShape {
     match a {
         Ty::Array(element) => {
             let size = SizeRef::Name(*count);
             *count += 1;
-            Shape::Array(size, Box::new(shape(element, count)))
+            SizeShape::Array(size, Box::new(shape(element, count)))
         }
         Ty::Tuple(_) | Ty::Record(_) => {
             let parts = a.components().unwrap_or_default();
-            Shape::Tuple(parts.iter().map(|t| shape(t, count)).collect())
+            SizeShape::Tuple(parts.iter().map(|t| shape(t, count)).collect())
         }
         Ty::Real
         | Ty::Int
@@ -159,7 +159,7 @@ fn shape(a: &Ty, count: &mut usize) -> Shape {
         | Ty::Unit
         | Ty::Data(..)
         | Ty::Fun(_)
-        | Ty::Param(_) => Shape::Any,
+        | Ty::Param(_) => SizeShape::Any,
     }
 }
 
@@ -176,7 +176,7 @@ fn zeros(w: &mut Workspace, a: &Ty, sizes: &mut dyn Iterator<Item = Term>) -> Te
         Ty::Tuple(_) | Ty::Record(_) => {
             let parts = a.components().unwrap_or_default();
             let zeros = parts.iter().map(|t| zeros(w, t, sizes)).collect();
-            term(Kind::Tuple(a.clone(), zeros))
+            term(TermKind::Tuple(a.clone(), zeros))
         }
         Ty::Int => int(0),
         Ty::Bool => truth(false),

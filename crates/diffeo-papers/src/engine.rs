@@ -6,7 +6,7 @@ use diffeo_calculus::term::{GlobalId, Program};
 
 /// A system of the papers that translates Core to Core, as what derives whole programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Engine {
+pub enum TranslatingEngine {
     /// Forward mode by dual numbers (Krawiec et al., section 4).
     Dual,
     /// The (k,R)-Taylor macro (Huot et al.).
@@ -16,7 +16,7 @@ pub enum Engine {
 }
 
 /// A machine that runs the program with the derivatives of the system. Its definitions keep their numbers.
-pub fn machine(program: &Program, engine: Engine, options: Options) -> Machine {
+pub fn machine(program: &Program, engine: TranslatingEngine, options: Options) -> Machine {
     let mut workspace = Workspace::new(program);
     workspace.dynamic = true;
     derived::prepare(&mut workspace, engine);

@@ -24,7 +24,7 @@ use diffeo_base::deep;
 use diffeo_calculus::build::*;
 use diffeo_calculus::prim::{Comparison, Diff, DiffOp, Lift, Lifting, Prim, TextOp};
 use diffeo_calculus::term::{
-    Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term,
+    Arm, Binder, Build, Case, Control, Global, GlobalId, Lit, Loop, Term, TermKind,
 };
 use diffeo_calculus::ty::{DataId, Ty};
 use diffeo_calculus::typing::mentions_real;
@@ -130,7 +130,7 @@ pub(crate) fn term_with(
     zero: Option<Term>,
     e: &Term,
 ) -> Term {
-    Translator { w, system, variables, zero }.term(e)
+    HomomorphismTranslator { w, system, variables, zero }.term(e)
 }
 
 /// The translation of a function `λx. e` or `letrec f = λx. e in f`, whose free variables are replaced as told.
@@ -160,7 +160,7 @@ pub(crate) fn moving(
     args: Vec<Term>,
     e: &Term,
 ) -> Term {
-    Translator { w, system, variables: HashMap::new(), zero: None }.prim(p, args, e)
+    HomomorphismTranslator { w, system, variables: HashMap::new(), zero: None }.prim(p, args, e)
 }
 
 /// What stands for a derivative term that should have been translated first.
@@ -286,7 +286,7 @@ fn looks_only(what: Lifting) -> bool {
     }
 }
 
-struct Translator<'w> {
+struct HomomorphismTranslator<'w> {
     w: &'w mut Workspace,
     system: &'w System,
     /// What stands for each variable.
@@ -295,7 +295,7 @@ struct Translator<'w> {
     zero: Option<Term>,
 }
 
-impl Translator<'_> {
+impl HomomorphismTranslator<'_> {
     fn ty(&mut self, a: &Ty) -> Ty {
         ty(self.w, self.system, a)
     }
@@ -321,15 +321,15 @@ impl Translator<'_> {
         Term::new(kind, e.span)
     }
 
-    fn kind(&mut self, e: &Term) -> Kind {
+    fn kind(&mut self, e: &Term) -> TermKind {
         match &e.kind {
             // D{x} = x
-            Kind::Var(x) => match self.variables.get(&x.id) {
+            TermKind::Var(x) => match self.variables.get(&x.id) {
                 Some(t) => t.kind.clone(),
-                None => Kind::Var(x.clone()),
+                None => TermKind::Var(x.clone()),
             },
             // D{f} = f_rev, the translation of its definition (section 7.5)
-            Kind::Global(id) => {
+            TermKind::Global(id) => {
                 let f = global(self.w.translated(self.system, *id));
                 match &self.zero {
                     Some(zero) => app(f, zero.clone()).kind,
@@ -337,50 +337,52 @@ impl Translator<'_> {
                 }
             }
             // D{r} = (r, 0); D{k} = k
-            Kind::Lit(Lit::Real(r)) => {
+            TermKind::Lit(Lit::Real(r)) => {
                 numbers::constant(self.w, self.system, self.zero.as_ref(), real(*r)).kind
             }
-            Kind::Lit(Lit::Int(_) | Lit::Bool(_) | Lit::String(_) | Lit::Unit) => e.kind.clone(),
+            TermKind::Lit(Lit::Int(_) | Lit::Bool(_) | Lit::String(_) | Lit::Unit) => {
+                e.kind.clone()
+            }
             // D{λx. e} = λx. D{e}
-            Kind::Lam(x, body) => {
+            TermKind::Lam(x, body) => {
                 let x = self.binder(x);
-                Kind::Lam(x, self.boxed(body))
+                TermKind::Lam(x, self.boxed(body))
             }
             // D{e₁ e₂} = D{e₁} D{e₂}
-            Kind::App(f, x) => Kind::App(self.boxed(f), self.boxed(x)),
+            TermKind::App(f, x) => TermKind::App(self.boxed(f), self.boxed(x)),
             // D{let x = e₁ in e₂} = let x = D{e₁} in D{e₂}
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 let mut translated = Vec::new();
                 for (x, value) in bindings {
                     let value = self.term(value);
                     translated.push((self.binder(x), value));
                 }
-                Kind::Let(translated, self.boxed(body))
+                TermKind::Let(translated, self.boxed(body))
             }
             // D{letrec f = λx. e₁ in e₂} = letrec f = λx. D{e₁} in D{e₂} (ours)
-            Kind::LetRec(f, function, body) => {
+            TermKind::LetRec(f, function, body) => {
                 let f = self.binder(f);
                 let function = self.boxed(function);
-                Kind::LetRec(f, function, self.boxed(body))
+                TermKind::LetRec(f, function, self.boxed(body))
             }
             // D{(e₁, e₂)} = (D{e₁}, D{e₂})
-            Kind::Tuple(a, es) => {
+            TermKind::Tuple(a, es) => {
                 let a = self.ty(a);
-                Kind::Tuple(a, self.terms(es))
+                TermKind::Tuple(a, self.terms(es))
             }
             // D{fst e} = fst D{e}
-            Kind::Proj(a, i, e) => {
+            TermKind::Proj(a, i, e) => {
                 let a = self.ty(a);
-                Kind::Proj(a, *i, self.boxed(e))
+                TermKind::Proj(a, *i, self.boxed(e))
             }
             // D{inl e} = inl D{e}
-            Kind::Con(id, args, tag, es) => {
+            TermKind::Con(id, args, tag, es) => {
                 let args = args.iter().map(|a| self.ty(a)).collect();
                 let id = self.w.data(self.system, *id);
-                Kind::Con(id, args, *tag, self.terms(es))
+                TermKind::Con(id, args, *tag, self.terms(es))
             }
             // D{case e₀ of inl x₁ → e₁, inr x₂ → e₂} = case D{e₀} of inl x₁ → D{e₁}, inr x₂ → D{e₂}
-            Kind::Case(case) => {
+            TermKind::Case(case) => {
                 let scrutinee = self.term(&case.scrutinee);
                 let (id, args) = &case.data;
                 let args = args.iter().map(|a| self.ty(a)).collect();
@@ -391,25 +393,25 @@ impl Translator<'_> {
                     arms.push(Arm { tag: arm.tag, binders, body: self.term(&arm.body) });
                 }
                 let default = case.default.as_ref().map(|e| self.term(e));
-                Kind::Case(Box::new(Case { scrutinee, data, arms, default }))
+                TermKind::Case(Box::new(Case { scrutinee, data, arms, default }))
             }
             // D{if e₀ then e₁ else e₂} = if D{e₀} then D{e₁} else D{e₂} (a sum without payload)
-            Kind::If(a, b, c) => Kind::If(self.boxed(a), self.boxed(b), self.boxed(c)),
+            TermKind::If(a, b, c) => TermKind::If(self.boxed(a), self.boxed(b), self.boxed(c)),
             // (ours)
-            Kind::Array(a, es) => {
+            TermKind::Array(a, es) => {
                 let a = self.ty(a);
-                Kind::Array(a, self.terms(es))
+                TermKind::Array(a, self.terms(es))
             }
             // D{build} = build (section 10.2)
-            Kind::Build(b) => {
+            TermKind::Build(b) => {
                 let count = self.term(&b.count);
                 let index = self.binder(&b.index);
                 let body = self.term(&b.body);
                 let element = self.ty(&b.element);
-                Kind::Build(Box::new(Build { count, index, body, element }))
+                TermKind::Build(Box::new(Build { count, index, body, element }))
             }
             // (ours)
-            Kind::Loop(l) => {
+            TermKind::Loop(l) => {
                 let init = self.term(&l.init);
                 let count = match &l.control {
                     Control::Count { count, .. } => Some(self.term(count)),
@@ -424,13 +426,13 @@ impl Translator<'_> {
                     (Control::Count { .. }, None) => return e.kind.clone(),
                 };
                 let body = self.term(&l.body);
-                Kind::Loop(Box::new(Loop { state, init, control, body }))
+                TermKind::Loop(Box::new(Loop { state, init, control, body }))
             }
-            Kind::Prim(p, es) => {
+            TermKind::Prim(p, es) => {
                 let args = self.terms(es);
                 self.prim(p, args, e).kind
             }
-            Kind::Diff(d, es) => self.diff(d, es, e),
+            TermKind::Diff(d, es) => self.diff(d, es, e),
         }
     }
 
@@ -652,7 +654,7 @@ impl Translator<'_> {
         })
     }
 
-    fn diff(&mut self, d: &Diff, es: &[Term], e: &Term) -> Kind {
+    fn diff(&mut self, d: &Diff, es: &[Term], e: &Term) -> TermKind {
         let (s, t) = (&d.from, &d.to);
         match d.op {
             // The identity whose derivative is zero.
@@ -662,7 +664,7 @@ impl Translator<'_> {
             }
             DiffOp::Checkpoint => {
                 let f = self.boxed(&es[0]);
-                Kind::App(f, self.boxed(&es[1]))
+                TermKind::App(f, self.boxed(&es[1]))
             }
             DiffOp::WithDerivative | DiffOp::WithExactDerivative => {
                 let args = self.terms(es);
@@ -680,7 +682,7 @@ impl Translator<'_> {
         }
     }
 
-    /// (ours) See [`Translator::by_constant_point`] and [`Translator::by_environment`].
+    /// (ours) See [`HomomorphismTranslator::by_constant_point`] and [`HomomorphismTranslator::by_environment`].
     fn with_derivative(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
         match self.system {
             System::Forward | System::Taylor { .. } if self.w.dynamic => {
@@ -695,7 +697,7 @@ impl Translator<'_> {
     fn by_constant_point(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
         let constant = self.is_constant(s, &xs[2]);
         let kept = Diff { op: DiffOp::WithDerivative, from: self.ty(s), to: self.ty(t) };
-        let kept = Term::new(Kind::Diff(kept, xs.to_vec()), diffeo_base::Span::NONE);
+        let kept = Term::new(TermKind::Diff(kept, xs.to_vec()), diffeo_base::Span::NONE);
         match constant {
             None => self.by_rule(s, t, xs),
             Some(_) if inert(self.w, s) => kept,
@@ -774,5 +776,5 @@ impl Translator<'_> {
 
 /// `stop_gradient` of a primal, for the systems that the term goes through later.
 pub(crate) fn stopped(d: &Diff, primal: Term) -> Term {
-    term(Kind::Diff(d.clone(), vec![primal]))
+    term(TermKind::Diff(d.clone(), vec![primal]))
 }

@@ -21,7 +21,7 @@ use super::{homomorphism, numbers, partial, System, Workspace};
 use diffeo_calculus::build::*;
 use diffeo_calculus::eval::derivative::multi_indices;
 use diffeo_calculus::names::prim_name;
-use diffeo_calculus::prim::real::{row, Derivative};
+use diffeo_calculus::prim::real::{row, DerivativeRule};
 use diffeo_calculus::prim::{Comparison, Prim, RealOp};
 use diffeo_calculus::term::Term;
 use diffeo_calculus::ty::Ty;
@@ -204,7 +204,7 @@ fn composition(w: &mut Workspace, system: &System, op: RealOp, xs: &[Term]) -> T
         written(w, &graph, &roots)
     };
     // A selection (min, max, abs) copies the components of the operand that it selects (ours).
-    if w.dynamic && row(op).derivative == Derivative::Select {
+    if w.dynamic && row(op).derivative == DerivativeRule::Select {
         return selected(w, system, op, xs);
     }
     let full = of(w, xs.len());

@@ -3,7 +3,7 @@
 
 use diffeo_calculus::build::*;
 use diffeo_calculus::prim::real::{
-    chooses_first, next_polygamma, row, Condition, Derivative, Partial, BELL_END,
+    chooses_first, next_polygamma, row, Condition, DerivativeRule, Partial, BELL_END,
 };
 use diffeo_calculus::prim::{Comparison, IntOp, Prim, RealOp};
 use diffeo_calculus::term::Term;
@@ -13,8 +13,8 @@ use diffeo_calculus::ty::Ty;
 /// `zero` is the derivative of what does not vary.
 pub(crate) fn derivative(op: RealOp, i: usize, xs: &[Term], y: &Term, zero: &Term) -> Term {
     match row(op).derivative {
-        Derivative::Partials(partials) => partial(op, &partials[i], xs, y, zero),
-        Derivative::Select => select(op, i, xs),
+        DerivativeRule::Partials(partials) => partial(op, &partials[i], xs, y, zero),
+        DerivativeRule::Select => select(op, i, xs),
     }
 }
 

@@ -16,7 +16,7 @@ use super::delta::split;
 use super::{empty, homomorphism, System, Workspace};
 use diffeo_calculus::build::*;
 use diffeo_calculus::prim::{Diff, DiffOp, Prim, RealOp};
-use diffeo_calculus::term::{Arm, Binder, Case, GlobalId, Kind, Term};
+use diffeo_calculus::term::{Arm, Binder, Case, GlobalId, Term, TermKind};
 use diffeo_calculus::ty::{DataId, Ty};
 use std::rc::Rc;
 
@@ -24,10 +24,10 @@ use std::rc::Rc;
 pub(crate) type At = Option<System>;
 
 /// What an operation does to a number: `shared` is what it is given beside the structures.
-type Leaf<'a> = &'a dyn Fn(&mut Workspace, &Term, &[Term]) -> Term;
+type LeafOp<'a> = &'a dyn Fn(&mut Workspace, &Term, &[Term]) -> Term;
 
 /// What an operation with a state does to a number.
-type Step<'a> = &'a dyn Fn(&mut Workspace, &Term, &Term, &[Term]) -> Term;
+type StatefulOp<'a> = &'a dyn Fn(&mut Workspace, &Term, &Term, &[Term]) -> Term;
 
 /// A family of functions that work number by number.
 pub(crate) struct Pointwise<'a> {
@@ -40,7 +40,7 @@ pub(crate) struct Pointwise<'a> {
     /// Its result.
     pub output: At,
     /// What it does to a number.
-    pub leaf: Leaf<'a>,
+    pub leaf: LeafOp<'a>,
 }
 
 /// A family of functions that go through the numbers from left to right with a state:
@@ -57,7 +57,7 @@ pub(crate) struct Traversal<'a> {
     /// Its result, if it has one.
     pub output: Option<At>,
     /// What it does to a number: the new state, or the pair of result and new state.
-    pub step: Step<'a>,
+    pub step: StatefulOp<'a>,
 }
 
 /// The type with another one in the place of Real.
@@ -149,7 +149,7 @@ fn type_arguments(w: &mut Workspace, place: &At, id: DataId, args: &[Ty]) -> (Da
 }
 
 fn case(scrutinee: Term, data: (DataId, Rc<[Ty]>), arms: Vec<Arm>, default: Option<Term>) -> Term {
-    term(Kind::Case(Box::new(Case { scrutinee, data, arms, default })))
+    term(TermKind::Case(Box::new(Case { scrutinee, data, arms, default })))
 }
 
 /// A structure that may be mentioned several times.
@@ -235,7 +235,7 @@ impl Pointwise<'_> {
                     components.push(self.at_type(w, t, shared, &parts));
                 }
                 let result = at(w, &self.output, ty);
-                bind_all(bindings, term(Kind::Tuple(result, components)))
+                bind_all(bindings, term(TermKind::Tuple(result, components)))
             }
             Ty::Array(element) => {
                 let mut bindings = Vec::new();
@@ -305,7 +305,7 @@ impl Pointwise<'_> {
                 let parts: Vec<Term> = bound.iter().map(|binders| var(&binders[i])).collect();
                 values.push(self.at_type(w, field, shared, &parts));
             }
-            term(Kind::Con(out, out_args.clone(), tag, values))
+            term(TermKind::Con(out, out_args.clone(), tag, values))
         })
     }
 }
@@ -439,7 +439,7 @@ impl Traversal<'_> {
                     None => unit(),
                     Some(output) => {
                         let result = at(w, output, ty);
-                        term(Kind::Tuple(result, components))
+                        term(TermKind::Tuple(result, components))
                     }
                 };
                 let both = self.pair(w, ty, value, state);
@@ -494,13 +494,13 @@ impl Traversal<'_> {
         let types = vec![Ty::array(out.clone()), self.state.clone()];
         let grown = Ty::tuple(types.clone());
         let both = w.binder("s", grown.clone());
-        let empty = term(Kind::Array(out.clone(), Vec::new()));
+        let empty = term(TermKind::Array(out.clone(), Vec::new()));
         let init = tuple(types.clone(), vec![empty, state.clone()]);
         let mut inner = Vec::new();
         let before = proj(&grown, 1, var(&both));
         let step = self.at_type(w, element, shared, &before, &parts);
         let (value, next) = self.split(w, element, step, &mut inner);
-        let one = term(Kind::Array(out.clone(), vec![value]));
+        let one = term(TermKind::Array(out.clone(), vec![value]));
         let more = prim(Prim::Append(out), vec![proj(&grown, 0, var(&both)), one]);
         let body = bind_all(inner, tuple(types, vec![more, next]));
         let all = named(w, count_loop(both, init, i, count, body), grown.clone(), &mut bindings);
@@ -536,7 +536,7 @@ impl Traversal<'_> {
                 None => unit(),
                 Some(output) => {
                     let (out, out_args) = type_arguments(w, output, id, args);
-                    term(Kind::Con(out, out_args, tag, values))
+                    term(TermKind::Con(out, out_args, tag, values))
                 }
             };
             let both = self.pair(w, &ty, value, state);
@@ -631,11 +631,11 @@ pub(crate) fn ravel(w: &mut Workspace, ty: &Ty, x: Term) -> Term {
         inputs: vec![None],
         output: None,
         step: &|_, _, numbers, xs| {
-            let one = term(Kind::Array(Ty::Real, xs.to_vec()));
+            let one = term(TermKind::Array(Ty::Real, xs.to_vec()));
             prim(Prim::Append(Ty::Real), vec![numbers.clone(), one])
         },
     };
-    family.apply(w, ty, None, term(Kind::Array(Ty::Real, Vec::new())), vec![x])
+    family.apply(w, ty, None, term(TermKind::Array(Ty::Real, Vec::new())), vec![x])
 }
 
 /// The structure with these numbers.

@@ -18,7 +18,7 @@ pub use derivatives::in_place;
 use super::Workspace;
 use diffeo_base::Span;
 use diffeo_calculus::prim::Prim;
-use diffeo_calculus::term::{GlobalId, Kind, Program};
+use diffeo_calculus::term::{GlobalId, Program, TermKind};
 
 /// The program that a definition needs, in short; the definition is the last one.
 pub fn readable(w: &mut Workspace, entry: GlobalId) -> Program {
@@ -34,7 +34,7 @@ pub fn readable(w: &mut Workspace, entry: GlobalId) -> Program {
 /// The program without the variant types that its last definition does not need, and with different names for
 /// the variables of a definition.
 pub fn pruned(program: &Program) -> Program {
-    let part = reach::Part { datas: program.datas.clone(), globals: program.globals.clone() };
+    let part = reach::Reached { datas: program.datas.clone(), globals: program.globals.clone() };
     let last = GlobalId(part.globals.len() as u32 - 1);
     let mut part = reach::prune(&part, last).0;
     names::tell_apart(&mut part.globals);
@@ -47,7 +47,7 @@ pub fn dynamic(program: &Program) -> Option<Span> {
     for global in program.globals.iter().rev() {
         let mut pending = vec![&global.body];
         while let Some(e) = pending.pop() {
-            if matches!(&e.kind, Kind::Prim(Prim::Lift(_), _)) {
+            if matches!(&e.kind, TermKind::Prim(Prim::Lift(_), _)) {
                 return Some(e.span);
             }
             e.each_child(|child| pending.push(child));

@@ -5,19 +5,19 @@ use super::Workspace;
 use diffeo_base::deep;
 use diffeo_calculus::parse;
 use diffeo_calculus::prim::{Diff, Prim};
-use diffeo_calculus::term::{Binder, Control, GlobalId, Kind, Program, Term};
+use diffeo_calculus::term::{Binder, Control, GlobalId, Program, Term, TermKind};
 use diffeo_calculus::ty::{DataDecl, DataId, Ty};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// What a text defined, by name.
 #[derive(Debug, Default)]
-pub(crate) struct Library {
+pub(crate) struct TextDefinitions {
     datas: HashMap<String, DataId>,
     globals: HashMap<String, GlobalId>,
 }
 
-impl Library {
+impl TextDefinitions {
     /// A variant type of the text.
     pub fn data(&self, name: &str) -> DataId {
         self.datas[name]
@@ -30,7 +30,7 @@ impl Library {
 }
 
 /// Adds a text, in which `synonyms` stand for types and lines that start with `--` for nothing, to a workspace.
-pub(crate) fn splice(w: &mut Workspace, text: &str, synonyms: &[(&str, &str)]) -> Library {
+pub(crate) fn splice(w: &mut Workspace, text: &str, synonyms: &[(&str, &str)]) -> TextDefinitions {
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("--")).collect();
     let mut text = lines.join("\n");
     for (name, meaning) in synonyms {
@@ -43,14 +43,14 @@ pub(crate) fn splice(w: &mut Workspace, text: &str, synonyms: &[(&str, &str)]) -
     add(w, &program)
 }
 
-fn add(w: &mut Workspace, program: &Program) -> Library {
+fn add(w: &mut Workspace, program: &Program) -> TextDefinitions {
     let (datas, globals) = (w.datas.len() as u32, w.globals.len() as u32);
     let shift = Renumber {
         datas: &|id| DataId(id.0 + datas),
         globals: &|id| GlobalId(id.0 + globals),
         variables: w.reserve(diffeo_calculus::term::next_variable(&program.globals)),
     };
-    let mut library = Library::default();
+    let mut library = TextDefinitions::default();
     for (i, decl) in program.datas.iter().enumerate() {
         library.datas.insert(decl.name.to_string(), DataId(datas + i as u32));
         let mut constructors = decl.constructors.clone();
@@ -121,43 +121,43 @@ impl Renumber<'_> {
 
     pub fn term(&self, term: &mut Term) {
         deep(|| match &mut term.kind {
-            Kind::Var(var) => var.id += self.variables,
-            Kind::Global(id) => *id = (self.globals)(*id),
-            Kind::Lit(_) => {}
-            Kind::Lam(x, body) => {
+            TermKind::Var(var) => var.id += self.variables,
+            TermKind::Global(id) => *id = (self.globals)(*id),
+            TermKind::Lit(_) => {}
+            TermKind::Lam(x, body) => {
                 self.binder(x);
                 self.term(body);
             }
-            Kind::App(f, x) => {
+            TermKind::App(f, x) => {
                 self.term(f);
                 self.term(x);
             }
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 for (x, value) in bindings {
                     self.binder(x);
                     self.term(value);
                 }
                 self.term(body);
             }
-            Kind::LetRec(f, function, body) => {
+            TermKind::LetRec(f, function, body) => {
                 self.binder(f);
                 self.term(function);
                 self.term(body);
             }
-            Kind::Tuple(ty, terms) | Kind::Array(ty, terms) => {
+            TermKind::Tuple(ty, terms) | TermKind::Array(ty, terms) => {
                 self.ty(ty);
                 self.terms(terms);
             }
-            Kind::Proj(ty, _, of) => {
+            TermKind::Proj(ty, _, of) => {
                 self.ty(ty);
                 self.term(of);
             }
-            Kind::Con(id, args, _, terms) => {
+            TermKind::Con(id, args, _, terms) => {
                 *id = (self.datas)(*id);
                 self.types(args);
                 self.terms(terms);
             }
-            Kind::Case(case) => {
+            TermKind::Case(case) => {
                 self.term(&mut case.scrutinee);
                 case.data.0 = (self.datas)(case.data.0);
                 self.types(&mut case.data.1);
@@ -167,14 +167,14 @@ impl Renumber<'_> {
                 }
                 case.default.iter_mut().for_each(|t| self.term(t));
             }
-            Kind::If(a, b, c) => [a, b, c].into_iter().for_each(|t| self.term(t)),
-            Kind::Build(build) => {
+            TermKind::If(a, b, c) => [a, b, c].into_iter().for_each(|t| self.term(t)),
+            TermKind::Build(build) => {
                 self.term(&mut build.count);
                 self.binder(&mut build.index);
                 self.term(&mut build.body);
                 self.ty(&mut build.element);
             }
-            Kind::Loop(l) => {
+            TermKind::Loop(l) => {
                 self.binder(&mut l.state);
                 self.term(&mut l.init);
                 match &mut l.control {
@@ -186,11 +186,11 @@ impl Renumber<'_> {
                 }
                 self.term(&mut l.body);
             }
-            Kind::Prim(prim, terms) => {
+            TermKind::Prim(prim, terms) => {
                 self.prim(prim);
                 self.terms(terms);
             }
-            Kind::Diff(Diff { from, to, .. }, terms) => {
+            TermKind::Diff(Diff { from, to, .. }, terms) => {
                 self.ty(from);
                 self.ty(to);
                 self.terms(terms);

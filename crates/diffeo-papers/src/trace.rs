@@ -39,8 +39,8 @@ use diffeo_calculus::term::{Global, GlobalId, Program};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
 use linear::Taken;
-use prepare::{prepare, Code, Definition};
-use record::{Shared, Writer};
+use prepare::{prepare, PreparedDefinition, PreparedProgram};
+use record::{TraceShared, TraceWriter};
 use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
@@ -81,7 +81,7 @@ impl Default for TraceOptions {
 
 /// Why there is no value.
 #[derive(Clone, Debug)]
-pub enum Stop {
+pub enum TraceStop {
     /// An error stopped the program.
     Error(Box<RuntimeError>),
     /// A recursive definition unfolded as often as it may; see [`TraceOptions::fuel`].
@@ -89,14 +89,14 @@ pub enum Stop {
 }
 
 /// The same without the place.
-enum Failure {
+enum TraceFailure {
     Kind(ErrorKind),
     OutOfFuel,
 }
 
-impl From<ErrorKind> for Failure {
-    fn from(kind: ErrorKind) -> Failure {
-        Failure::Kind(kind)
+impl From<ErrorKind> for TraceFailure {
+    fn from(kind: ErrorKind) -> TraceFailure {
+        TraceFailure::Kind(kind)
     }
 }
 
@@ -148,16 +148,16 @@ impl Activation {
 }
 
 /// A trace that is being taken.
-struct Open {
+struct OpenTrace {
     /// The differentiation variable.
     x: X,
     bindings: Vec<Binding>,
 }
 
 /// Evaluates a program.
-pub struct Evaluator {
-    cx: Rc<Shared>,
-    code: Rc<Code>,
+pub struct TraceEvaluator {
+    cx: Rc<TraceShared>,
+    code: Rc<PreparedProgram>,
     kinks: Kinks,
     printed: bool,
     fuel: Option<u64>,
@@ -177,7 +177,7 @@ pub struct Evaluator {
     rho: Vec<V>,
     at: Activation,
     /// The traces being taken, innermost last; ordinary evaluation if there is none.
-    open: Vec<Open>,
+    open: Vec<OpenTrace>,
     /// Where ordinary evaluation would write to.
     nothing: Vec<Binding>,
     /// The values of definitions, as far as they are known.
@@ -193,14 +193,14 @@ pub struct Evaluator {
     quiet: u32,
 }
 
-impl Evaluator {
+impl TraceEvaluator {
     /// An evaluator of a program that lints.
-    pub fn new(program: Rc<Program>, options: TraceOptions) -> Evaluator {
+    pub fn new(program: Rc<Program>, options: TraceOptions) -> TraceEvaluator {
         let kinks = options.kinks;
         let values = program.globals.iter().map(|_| None).collect();
-        let cx = Rc::new(Shared::new(program, options.limits));
+        let cx = Rc::new(TraceShared::new(program, options.limits));
         let code = Rc::new(prepare(&cx));
-        Evaluator {
+        TraceEvaluator {
             groups: if options.fuel.is_some() { code.groups() } else { Vec::new() },
             cx,
             code,
@@ -231,11 +231,13 @@ impl Evaluator {
     ///
     /// # Errors
     /// What stops the program.
-    pub fn eval_global(&mut self, id: GlobalId) -> Result<Value, Stop> {
+    pub fn eval_global(&mut self, id: GlobalId) -> Result<Value, TraceStop> {
         let code = self.code.clone();
         let start = match &code.definitions[id.0 as usize] {
-            Definition::Function(function) => Ok(Next::Value(self.definition(id.0, *function))),
-            Definition::Constant(body) => self.constant(id.0, *body),
+            PreparedDefinition::Function(function) => {
+                Ok(Next::Value(self.definition(id.0, *function)))
+            }
+            PreparedDefinition::Constant(body) => self.constant(id.0, *body),
         };
         self.finish(start).map(|v| v.close())
     }
@@ -244,7 +246,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// What stops the program.
-    pub fn apply(&mut self, function: &Value, argument: Value) -> Result<Value, Stop> {
+    pub fn apply(&mut self, function: &Value, argument: Value) -> Result<Value, TraceStop> {
         let code = self.code.clone();
         let start = self.call(&code, &V::Closed(function.clone()), V::Closed(argument));
         self.finish(start).map(|v| v.close())
@@ -254,7 +256,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// What stops the program; an internal error for a definition that is no function between first-order types.
-    pub fn trace(&mut self, id: GlobalId, argument: Value) -> Result<(Trace, Value), Stop> {
+    pub fn trace(&mut self, id: GlobalId, argument: Value) -> Result<(Trace, Value), TraceStop> {
         let f = V::Closed(self.eval_global(id)?);
         let Ty::Fun(fun) = self.cx.program.globals[id.0 as usize].ty.clone() else {
             return Err(self.stop(internal("a definition that is no function").into()));
@@ -262,7 +264,7 @@ impl Evaluator {
         let code = self.code.clone();
         let influence = Influence::All(1);
         let x = self.cx.variable(&redexes::parameter(&code, &f), &fun.0, argument, influence);
-        self.open.push(Open { x: x.clone(), bindings: Vec::new() });
+        self.open.push(OpenTrace { x: x.clone(), bindings: Vec::new() });
         let argument =
             if self.cx.traced(&fun.0) { V::Var(x.clone()) } else { V::Closed(x.value.clone()) };
         let start = self.call(&code, &f, argument);
@@ -289,20 +291,20 @@ impl Evaluator {
         self.cx.steps.get()
     }
 
-    fn run_from(&mut self, start: Result<Next, Failure>) -> Result<V, Failure> {
+    fn run_from(&mut self, start: Result<Next, TraceFailure>) -> Result<V, TraceFailure> {
         start.and_then(|next| self.run(next))
     }
 
-    fn finish(&mut self, start: Result<Next, Failure>) -> Result<V, Stop> {
+    fn finish(&mut self, start: Result<Next, TraceFailure>) -> Result<V, TraceStop> {
         let result = self.run_from(start);
         result.map_err(|failure| self.stop(failure))
     }
 
     /// Ends the evaluation, which can begin anew.
-    fn stop(&mut self, failure: Failure) -> Stop {
+    fn stop(&mut self, failure: TraceFailure) -> TraceStop {
         let stop = match failure {
-            Failure::OutOfFuel => Stop::OutOfFuel,
-            Failure::Kind(kind) => Stop::Error(Box::new(self.error(kind))),
+            TraceFailure::OutOfFuel => TraceStop::OutOfFuel,
+            TraceFailure::Kind(kind) => TraceStop::Error(Box::new(self.error(kind))),
         };
         self.stack.clear();
         self.operands.clear();
@@ -342,7 +344,7 @@ impl Evaluator {
 /// A trace: a function without conditionals, definitions, calls and derivatives, taken at a point. It is a
 /// function of its parameters: first what it is differentiated by, then the cotangents of derivatives.
 pub struct Trace {
-    cx: Rc<Shared>,
+    cx: Rc<TraceShared>,
     params: Vec<X>,
     bindings: Vec<Binding>,
     result: C,
@@ -384,14 +386,14 @@ impl Trace {
     fn reversed(
         &self,
         cotangent: Value,
-        reverse: fn(&mut Writer<'_>, &Taken, &V, &V) -> Result<V, ErrorKind>,
+        reverse: fn(&mut TraceWriter<'_>, &Taken, &V, &V) -> Result<V, ErrorKind>,
     ) -> Result<Trace, ErrorKind> {
         let Some((x, others)) = self.params.split_first() else {
             return Err(internal("a trace without a parameter"));
         };
         // A copy in new variables: a derivative changes what is known of those that it is of.
         let mut copy = Vec::new();
-        let mut writer = Writer { cx: &self.cx, out: &mut copy };
+        let mut writer = TraceWriter { cx: &self.cx, out: &mut copy };
         let inner = self.cx.variable(&x.name, &x.ty, x.value.clone(), Influence::All(1));
         let mut rho = HashMap::from([(x.id, V::Var(inner.clone()))]);
         for binding in &self.bindings {
@@ -412,7 +414,7 @@ impl Trace {
         let point = self.cx.variable(&x.name, &x.ty, x.value.clone(), Influence::All(1));
         let w = self.cx.variable(&"w".into(), &self.ty, cotangent, Influence::NONE);
         let mut bindings = Vec::new();
-        let mut writer = Writer { cx: &self.cx, out: &mut bindings };
+        let mut writer = TraceWriter { cx: &self.cx, out: &mut bindings };
         let cotangent =
             if self.cx.traced(&self.ty) { V::Var(w.clone()) } else { V::Closed(w.value.clone()) };
         let x_bar = reverse(&mut writer, &taken, &V::Var(point.clone()), &cotangent)?;

@@ -3,17 +3,17 @@
 //! A translated definition depends on its source alone and on the types of what that refers to (Krawiec et
 //! al., section 7.5): it is made once, when it is first referred to. New variables never clash with old ones.
 
-use super::splice::{self, Library};
+use super::splice::{self, TextDefinitions};
 use super::System;
 use super::{engine, homomorphism};
 use diffeo_base::deep;
 use diffeo_base::{FileId, Name, Span};
 use diffeo_calculus::build::{bind_all, lam, map_children, part, var};
 use diffeo_calculus::eval::environment;
-use diffeo_calculus::eval::translator::{Source, Translator};
+use diffeo_calculus::eval::translator::{CodeSource, Translator};
 use diffeo_calculus::print::print_type;
 use diffeo_calculus::term::{
-    each_binder, next_variable, Binder, Control, Global, GlobalId, Kind, Program, Term, Var,
+    each_binder, next_variable, Binder, Control, Global, GlobalId, Program, Term, TermKind, Var,
 };
 use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId, Ty};
 use diffeo_calculus::typing::{parts, type_of};
@@ -48,7 +48,7 @@ pub struct Workspace {
     /// The first number of a variable that is not of the program.
     first: u32,
     /// Texts that were added.
-    libraries: HashMap<&'static str, Rc<Library>>,
+    libraries: HashMap<&'static str, Rc<TextDefinitions>>,
     /// What each translated variable was made from.
     sources: HashMap<u32, (System, u32)>,
     /// Why something could not be translated.
@@ -227,7 +227,7 @@ impl Workspace {
         key: &'static str,
         texts: &[&str],
         synonyms: &[(&str, &str)],
-    ) -> Rc<Library> {
+    ) -> Rc<TextDefinitions> {
         if let Some(known) = self.libraries.get(key) {
             return known.clone();
         }
@@ -288,12 +288,12 @@ impl Workspace {
         &mut self,
         system: &System,
         outer: &[System],
-        source: Source,
+        source: CodeSource,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)> {
         let (made, values) = match self.before(outer, source, captured)? {
-            (Source::Definition(id), _) => (self.translated(system, id), None),
-            (Source::Local(parameter), captured) => {
+            (CodeSource::Definition(id), _) => (self.translated(system, id), None),
+            (CodeSource::Local(parameter), captured) => {
                 let (variables, values): (Vec<u32>, Vec<Value>) = captured.into_iter().unzip();
                 let made = self.closure_maker(system, parameter, &variables)?;
                 (made, Some(environment(values)))
@@ -307,13 +307,13 @@ impl Workspace {
         &mut self,
         system: &System,
         outer: &[System],
-        source: Source,
+        source: CodeSource,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)> {
         let (source, captured) = self.before(outer, source, captured)?;
         let (made, values) = match self.before(std::slice::from_ref(system), source, captured)? {
-            (Source::Definition(id), _) => (id, None),
-            (Source::Local(parameter), captured) => {
+            (CodeSource::Definition(id), _) => (id, None),
+            (CodeSource::Local(parameter), captured) => {
                 let (variables, values): (Vec<u32>, Vec<Value>) = captured.into_iter().unzip();
                 let made = self.closure_unmaker(system, parameter, &variables)?;
                 (made, Some(environment(values)))
@@ -326,17 +326,17 @@ impl Workspace {
     fn before(
         &self,
         systems: &[System],
-        source: Source,
+        source: CodeSource,
         mut captured: Vec<(u32, Value)>,
-    ) -> Option<(Source, Vec<(u32, Value)>)> {
+    ) -> Option<(CodeSource, Vec<(u32, Value)>)> {
         let mut source = source;
         for system in systems.iter().rev() {
             source = match source {
-                Source::Definition(id) => {
+                CodeSource::Definition(id) => {
                     let (known, origin) = self.origin(id)?;
-                    (known == system).then_some(Source::Definition(*origin))?
+                    (known == system).then_some(CodeSource::Definition(*origin))?
                 }
-                Source::Local(mut parameter) => {
+                CodeSource::Local(mut parameter) => {
                     let variables = captured.iter_mut().map(|(var, _)| var);
                     for var in variables.chain([&mut parameter]) {
                         let (known, origin) = self.source(*var)?;
@@ -345,7 +345,7 @@ impl Workspace {
                         }
                         *var = *origin;
                     }
-                    Source::Local(parameter)
+                    CodeSource::Local(parameter)
                 }
             };
         }
@@ -458,7 +458,7 @@ impl Workspace {
             for (i, global) in self.globals.iter().enumerate() {
                 let id = GlobalId(i as u32);
                 // One that is declared and not yet defined has no functions in it.
-                let defined = !matches!(global.body.kind, Kind::Lit(_));
+                let defined = !matches!(global.body.kind, TermKind::Lit(_));
                 if defined && self.indexed.insert(id) {
                     each_binder(&global.body, &mut |binder| {
                         self.parameters.insert(binder.var.id, id);
@@ -603,7 +603,7 @@ impl Workspace {
 }
 
 /// A function within a definition.
-struct Found {
+struct NestedFunction {
     /// It; a recursive one as `letrec f = … in f`.
     term: Term,
     ty: Ty,
@@ -614,7 +614,7 @@ fn find_function<'t>(
     program: &Program,
     body: &'t Term,
     parameter: u32,
-) -> Option<(Found, HashMap<u32, &'t Binder>)> {
+) -> Option<(NestedFunction, HashMap<u32, &'t Binder>)> {
     let mut binders = HashMap::new();
     each_binder(body, &mut |binder| {
         binders.insert(binder.var.id, binder);
@@ -622,17 +622,17 @@ fn find_function<'t>(
     let types = binders.iter().map(|(var, binder)| (*var, binder.ty.clone())).collect();
     let mut pending = vec![body];
     while let Some(term) = pending.pop() {
-        if let Kind::LetRec(f, function, _) = &term.kind {
-            if matches!(&function.kind, Kind::Lam(x, _) if x.var.id == parameter) {
+        if let TermKind::LetRec(f, function, _) = &term.kind {
+            if matches!(&function.kind, TermKind::Lam(x, _) if x.var.id == parameter) {
                 let rest = Box::new(var(f));
-                let kind = Kind::LetRec(f.clone(), function.clone(), rest);
+                let kind = TermKind::LetRec(f.clone(), function.clone(), rest);
                 let term = Term::new(kind, term.span);
-                return Some((Found { term, ty: f.ty.clone() }, binders));
+                return Some((NestedFunction { term, ty: f.ty.clone() }, binders));
             }
         }
-        if matches!(&term.kind, Kind::Lam(x, _) if x.var.id == parameter) {
+        if matches!(&term.kind, TermKind::Lam(x, _) if x.var.id == parameter) {
             let ty = type_of(term, program, &types)?;
-            return Some((Found { term: term.clone(), ty }, binders));
+            return Some((NestedFunction { term: term.clone(), ty }, binders));
         }
         term.each_child(|child| pending.push(child));
     }
@@ -645,29 +645,29 @@ pub(crate) fn rename(variables: &HashMap<u32, Var>, e: &Term) -> Term {
     let bound = |b: &Binder| Binder { var: other(&b.var), ty: b.ty.clone() };
     let mut copy = map_children(e, &mut |child| deep(|| rename(variables, child)));
     match &mut copy.kind {
-        Kind::Var(var) => *var = other(var),
-        Kind::Lam(binder, _) | Kind::LetRec(binder, ..) => *binder = bound(binder),
-        Kind::Let(bindings, _) => bindings.iter_mut().for_each(|(b, _)| *b = bound(b)),
-        Kind::Case(case) => {
+        TermKind::Var(var) => *var = other(var),
+        TermKind::Lam(binder, _) | TermKind::LetRec(binder, ..) => *binder = bound(binder),
+        TermKind::Let(bindings, _) => bindings.iter_mut().for_each(|(b, _)| *b = bound(b)),
+        TermKind::Case(case) => {
             case.arms.iter_mut().flat_map(|a| &mut a.binders).for_each(|b| *b = bound(b));
         }
-        Kind::Build(build) => build.index = bound(&build.index),
-        Kind::Loop(l) => {
+        TermKind::Build(build) => build.index = bound(&build.index),
+        TermKind::Loop(l) => {
             l.state = bound(&l.state);
             if let Control::Count { index, .. } = &mut l.control {
                 *index = bound(index);
             }
         }
-        Kind::Global(_)
-        | Kind::Lit(_)
-        | Kind::App(..)
-        | Kind::Tuple(..)
-        | Kind::Proj(..)
-        | Kind::Con(..)
-        | Kind::If(..)
-        | Kind::Array(..)
-        | Kind::Prim(..)
-        | Kind::Diff(..) => {}
+        TermKind::Global(_)
+        | TermKind::Lit(_)
+        | TermKind::App(..)
+        | TermKind::Tuple(..)
+        | TermKind::Proj(..)
+        | TermKind::Con(..)
+        | TermKind::If(..)
+        | TermKind::Array(..)
+        | TermKind::Prim(..)
+        | TermKind::Diff(..) => {}
     }
     copy
 }
@@ -685,7 +685,7 @@ impl Translator for Workspace {
         &mut self,
         system: &System,
         outer: &[System],
-        source: Source,
+        source: CodeSource,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)> {
         Workspace::lifting(self, system, outer, source, captured)
@@ -695,7 +695,7 @@ impl Translator for Workspace {
         &mut self,
         system: &System,
         outer: &[System],
-        source: Source,
+        source: CodeSource,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)> {
         Workspace::lowering(self, system, outer, source, captured)

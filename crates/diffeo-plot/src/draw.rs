@@ -21,14 +21,14 @@ const MARGIN: f64 = 14.0;
 
 /// The part of the picture between the axes, in pixels.
 #[derive(Clone, Copy)]
-struct Frame {
+struct PlotArea {
     left: f64,
     top: f64,
     width: f64,
     height: f64,
 }
 
-impl Frame {
+impl PlotArea {
     fn x(&self, part: f64) -> f64 {
         self.left + part * self.width
     }
@@ -97,7 +97,8 @@ fn draw(figure: &Figure, usual: (f64, f64)) -> Scene {
     let legend = legend::Legend::new(&layout, (width, height));
     let top = MARGIN + if figure.title.is_empty() { 0.0 } else { TITLE + 10.0 };
     // What the axes need depends on their ticks, and these on the room that is left.
-    let mut frame = Frame { left: MARGIN, top, width: width - 2.0 * MARGIN, height: height - top };
+    let mut frame =
+        PlotArea { left: MARGIN, top, width: width - 2.0 * MARGIN, height: height - top };
     let below = axes::below(&layout, &frame, width);
     frame.height = (height - top - below).max(10.0);
     let beside = axes::beside(&layout, &frame);

@@ -5,7 +5,7 @@
 mod forms;
 mod scale;
 
-pub use forms::Form;
+pub use forms::MarkForm;
 pub use scale::{drawable, edges, Scale};
 
 use crate::color::{self, Color, INK, RULE};
@@ -20,7 +20,7 @@ pub struct Layout<'a> {
     /// The names along the x axis, if the figure has bars with names.
     pub categories: Vec<&'a str>,
     /// The layers: colour and form of each.
-    pub layers: Vec<(Color, &'a Layer, Form<'a>)>,
+    pub layers: Vec<(Color, &'a Layer, MarkForm<'a>)>,
     /// The least and the largest value of heat maps.
     pub values: Option<(f64, f64)>,
     /// Whether nothing has a place.
@@ -64,7 +64,7 @@ impl<'a> Layout<'a> {
         let mut entries: Vec<(&str, Color, &Layer)> = Vec::new();
         for (color, layer, form) in &self.layers {
             let known = entries.iter().any(|(name, c, _)| *name == layer.name && c == color);
-            if !layer.name.is_empty() && !known && !matches!(form, Form::Cells(_)) {
+            if !layer.name.is_empty() && !known && !matches!(form, MarkForm::Cells(_)) {
                 entries.push((&layer.name, *color, layer));
             }
         }

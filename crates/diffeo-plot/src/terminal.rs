@@ -6,7 +6,7 @@
 
 use crate::color::{viridis, Color, LEVELS};
 use crate::draw::clip;
-use crate::layout::{Form, Layout};
+use crate::layout::{Layout, MarkForm};
 use crate::model::{Figure, Plot};
 use std::fmt::Write;
 
@@ -52,7 +52,7 @@ fn printable(text: &str) -> String {
 
 /// A character with its colours.
 #[derive(Clone, Copy, Default)]
-struct Cell {
+struct TerminalCell {
     /// A sign over the dots.
     sign: Option<char>,
     /// The dots of Braille, as bits.
@@ -70,7 +70,7 @@ struct Drawing<'a> {
     left: Vec<(f64, String)>,
     /// The width of the numbers at the left.
     margin: usize,
-    cells: Vec<Cell>,
+    cells: Vec<TerminalCell>,
 }
 
 fn count(text: &str) -> usize {
@@ -85,7 +85,7 @@ impl<'a> Drawing<'a> {
         let left = layout.y.ticks((rows / 4).max(2));
         let margin = left.iter().map(|(_, text)| count(text)).max().unwrap_or(0).min(width / 2);
         let columns = width - margin - 3;
-        let cells = vec![Cell::default(); columns * rows];
+        let cells = vec![TerminalCell::default(); columns * rows];
         let mut drawing = Drawing { layout, style, columns, rows, left, margin, cells };
         drawing.marks();
         drawing
@@ -97,7 +97,7 @@ impl<'a> Drawing<'a> {
         (at(x, self.columns), at(1.0 - y, self.rows))
     }
 
-    fn put(&mut self, (column, row): (usize, usize), change: impl FnOnce(&mut Cell)) {
+    fn put(&mut self, (column, row): (usize, usize), change: impl FnOnce(&mut TerminalCell)) {
         if let Some(cell) = self.cells.get_mut(row * self.columns + column) {
             change(cell);
         }
@@ -136,7 +136,7 @@ impl<'a> Drawing<'a> {
         for (color, layer, form) in &forms {
             let color = *color;
             match form {
-                Form::Lines(runs) => {
+                MarkForm::Lines(runs) => {
                     for run in runs {
                         match run.as_slice() {
                             [lone] => self.segment_if(*lone, color),
@@ -150,12 +150,12 @@ impl<'a> Drawing<'a> {
                         }
                     }
                 }
-                Form::Points(points) => {
+                MarkForm::Points(points) => {
                     let sign = self.sign(signs);
                     signs += 1;
                     self.signs(points, sign, color);
                 }
-                Form::Errors { bars, points } => {
+                MarkForm::Errors { bars, points } => {
                     for (x, low, high) in bars {
                         for part in clip::line(&[(*x, *low), (*x, *high)]) {
                             self.segment(part[0], part[1], color, false);
@@ -165,16 +165,16 @@ impl<'a> Drawing<'a> {
                     signs += 1;
                     self.signs(points, sign, color);
                 }
-                Form::Boxes(boxes) => {
+                MarkForm::Boxes(boxes) => {
                     boxes.iter().for_each(|(base, top)| self.bar(*base, *top, color));
                 }
-                Form::Areas(runs) => {
+                MarkForm::Areas(runs) => {
                     runs.iter().for_each(|run| self.area(run, color));
                 }
-                Form::Cells(cells) => {
+                MarkForm::Cells(cells) => {
                     cells.iter().for_each(|(a, b, level)| self.shade(*a, *b, *level));
                 }
-                Form::Texts(texts) => {
+                MarkForm::Texts(texts) => {
                     for (at, text) in texts.iter().filter(|(at, _)| clip::holds(*at)) {
                         let (column, row) = self.cell(*at);
                         for (i, c) in printable(text).chars().enumerate() {
@@ -289,8 +289,11 @@ impl<'a> Drawing<'a> {
                     false => SHADES[level * SHADES.len() / LEVELS],
                 };
                 self.put((column, row), |cell| {
-                    *cell =
-                        Cell { sign: Some(sign), back: Some(viridis(level)), ..Cell::default() };
+                    *cell = TerminalCell {
+                        sign: Some(sign),
+                        back: Some(viridis(level)),
+                        ..TerminalCell::default()
+                    };
                 });
             }
         }
@@ -402,15 +405,15 @@ impl<'a> Drawing<'a> {
         let mut entries: Vec<(usize, String)> = Vec::new();
         for (color, layer, form) in &self.layout.layers {
             let sign = match form {
-                Form::Points(_) | Form::Errors { .. } => {
+                MarkForm::Points(_) | MarkForm::Errors { .. } => {
                     signs += 1;
                     self.sign(signs - 1).to_string()
                 }
-                Form::Lines(_) if layer.dashed => "╌╌".to_string(),
-                Form::Lines(_) => "──".to_string(),
-                Form::Boxes(_) => "█".to_string(),
-                Form::Areas(_) => "░░".to_string(),
-                Form::Cells(_) | Form::Texts(_) => continue,
+                MarkForm::Lines(_) if layer.dashed => "╌╌".to_string(),
+                MarkForm::Lines(_) => "──".to_string(),
+                MarkForm::Boxes(_) => "█".to_string(),
+                MarkForm::Areas(_) => "░░".to_string(),
+                MarkForm::Cells(_) | MarkForm::Texts(_) => continue,
             };
             if layer.name.is_empty() {
                 continue;

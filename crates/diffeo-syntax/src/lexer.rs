@@ -1,16 +1,16 @@
 //! Text to tokens: comments and white space go, doc comments are kept for the item they stand before.
 //!
-//! Every byte belongs to a token, a comment or white space; the last token is [`Kind::Eof`]. What is
+//! Every byte belongs to a token, a comment or white space; the last token is [`TokenKind::Eof`]. What is
 //! wrong with single tokens (stray characters, strings) is reported here and only here.
 
-use crate::token::{keyword, Kind, Token};
+use crate::token::{keyword, Token, TokenKind};
 use crate::MAX_ERRORS;
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{is_invisible, Diagnostic, FileId, Name, Span};
 
 /// What the lexer makes of a text.
 pub(crate) struct Lexed {
-    /// The tokens, [`Kind::Eof`] last.
+    /// The tokens, [`TokenKind::Eof`] last.
     pub(crate) tokens: Vec<Token>,
     /// The lines of doc comments, by the index of the `def` or `type` token they stand before.
     pub(crate) docs: Vec<(usize, Vec<Name>)>,
@@ -34,7 +34,7 @@ pub(crate) fn lex(file: FileId, text: &str) -> Lexed {
     while let Some(c) = lexer.peek() {
         lexer.token(c);
     }
-    lexer.push(Kind::Eof, text.len());
+    lexer.push(TokenKind::Eof, text.len());
     lexer.out
 }
 
@@ -72,9 +72,9 @@ impl<'t> Lexer<'t> {
     }
 
     /// Adds the token from `start` to here.
-    fn push(&mut self, kind: Kind, start: usize) {
+    fn push(&mut self, kind: TokenKind, start: usize) {
         let doc = std::mem::take(&mut self.pending_doc);
-        if matches!(kind, Kind::Def | Kind::Type) && !doc.is_empty() {
+        if matches!(kind, TokenKind::Def | TokenKind::Type) && !doc.is_empty() {
             self.out.docs.push((self.out.tokens.len(), doc));
         }
         self.out.tokens.push(Token { kind, start: start as u32, end: self.pos as u32 });
@@ -118,9 +118,9 @@ impl<'t> Lexer<'t> {
         let word = &rest[..body + primes];
         let kind = match keyword(word) {
             Some(kind) => kind,
-            None if word == "_" => Kind::Underscore,
-            None if first.is_uppercase() => Kind::Upper,
-            None => Kind::Lower,
+            None if word == "_" => TokenKind::Underscore,
+            None if first.is_uppercase() => TokenKind::Upper,
+            None => TokenKind::Lower,
         };
         self.push(kind, start);
     }
@@ -134,20 +134,23 @@ impl<'t> Lexer<'t> {
     /// `3`, `3.0`, `1e-3`, `1.5e3`; right after a `.` only digits, so that `p.0.1` is `(p.0).1`.
     fn number(&mut self) {
         let start = self.pos;
-        let component =
-            self.out.tokens.last().is_some_and(|t| t.kind == Kind::Dot && t.end as usize == start);
-        let mut kind = Kind::Int;
+        let component = self
+            .out
+            .tokens
+            .last()
+            .is_some_and(|t| t.kind == TokenKind::Dot && t.end as usize == start);
+        let mut kind = TokenKind::Int;
         self.digits();
         if !component {
             if self.byte(0) == b'.' && self.byte(1).is_ascii_digit() {
-                kind = Kind::Real;
+                kind = TokenKind::Real;
                 self.pos += 1;
                 self.digits();
             }
             if matches!(self.byte(0), b'e' | b'E') {
                 let sign = usize::from(matches!(self.byte(1), b'+' | b'-'));
                 if self.byte(1 + sign).is_ascii_digit() {
-                    kind = Kind::Real;
+                    kind = TokenKind::Real;
                     self.pos += 1 + sign;
                     self.digits();
                 }
@@ -184,7 +187,7 @@ impl<'t> Lexer<'t> {
         if escaped {
             self.check_escapes(start);
         }
-        self.push(Kind::Str, start);
+        self.push(TokenKind::Str, start);
     }
 
     fn check_escapes(&mut self, start: usize) {
@@ -216,11 +219,11 @@ impl<'t> Lexer<'t> {
             .primary_text("a `\"` is missing on this line")
             .help("end it with `\"`; a line break inside a string is written `\\n`"),
         );
-        self.push(Kind::BrokenStr, start);
+        self.push(TokenKind::BrokenStr, start);
     }
 
     fn symbol(&mut self, c: char) {
-        use Kind::*;
+        use TokenKind::*;
         let start = self.pos;
         let (kind, length) = match (c, self.byte(1)) {
             ('(', _) => (LParen, 1),
@@ -324,7 +327,7 @@ impl<'t> Lexer<'t> {
         );
         diagnostic.help = help.map(str::to_owned);
         self.report(diagnostic);
-        self.push(Kind::Stray, start);
+        self.push(TokenKind::Stray, start);
     }
 }
 
@@ -416,13 +419,13 @@ pub(crate) fn unescape(body: &str, mut bad: impl FnMut(usize, usize, String)) ->
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<Kind> {
+    fn kinds(text: &str) -> Vec<TokenKind> {
         lex(FileId(0), text).tokens.iter().map(|t| t.kind).collect()
     }
 
     #[test]
     fn numbers_components_and_slices() {
-        use Kind::*;
+        use TokenKind::*;
         assert_eq!(kinds("p.0.1"), [Lower, Dot, Int, Dot, Int, Eof]);
         assert_eq!(kinds("xs[0..h]"), [Lower, LBracket, Int, DotDot, Lower, RBracket, Eof]);
         assert_eq!(
@@ -433,7 +436,7 @@ mod tests {
 
     #[test]
     fn names_keywords_comments_and_line_ends() {
-        use Kind::*;
+        use TokenKind::*;
         assert_eq!(
             kinds("\u{feff}x' _ _y Tree\tlet # x\r\n## d\r\nlets"),
             [Lower, Underscore, Lower, Upper, Let, Lower, Eof]

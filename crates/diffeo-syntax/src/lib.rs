@@ -11,7 +11,7 @@ mod parser;
 mod print;
 mod token;
 
-pub use classes::{classes, Class};
+pub use classes::{classes, TokenClass};
 pub use format::format;
 pub use parser::{parse, parse_expression};
 pub use print::print;

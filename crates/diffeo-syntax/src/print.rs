@@ -17,7 +17,7 @@ use diffeo_base::{deep, field_name};
 /// assert_eq!(diffeo_syntax::print(&module), "(def f (tuple x y) (+ x (* 2 y)))\n");
 /// ```
 pub fn print(module: &Module) -> String {
-    let mut printer = Printer { module, events: Vec::new() };
+    let mut printer = AstPrinter { module, events: Vec::new() };
     for item in &module.items {
         match item {
             Item::Import(import) => printer.import(import),
@@ -38,12 +38,12 @@ enum Event {
     Close,
 }
 
-struct Printer<'m> {
+struct AstPrinter<'m> {
     module: &'m Module,
     events: Vec<Event>,
 }
 
-impl Printer<'_> {
+impl AstPrinter<'_> {
     fn open(&mut self, head: &str) {
         self.events.push(Event::Open);
         self.word(head);

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Lower,
     Upper,
     Underscore,
@@ -84,38 +84,38 @@ pub(crate) enum Kind {
 }
 
 /// The keywords with their texts.
-const KEYWORDS: [(&str, Kind); 23] = [
-    ("def", Kind::Def),
-    ("type", Kind::Type),
-    ("import", Kind::Import),
-    ("let", Kind::Let),
-    ("rec", Kind::Rec),
-    ("in", Kind::In),
-    ("fn", Kind::Fn),
-    ("if", Kind::If),
-    ("then", Kind::Then),
-    ("else", Kind::Else),
-    ("case", Kind::Case),
-    ("of", Kind::Of),
-    ("loop", Kind::Loop),
-    ("for", Kind::For),
-    ("while", Kind::While),
-    ("do", Kind::Do),
-    ("with", Kind::With),
-    ("and", Kind::And),
-    ("or", Kind::Or),
-    ("not", Kind::Not),
-    ("list", Kind::List),
-    ("true", Kind::True),
-    ("false", Kind::False),
+const KEYWORDS: [(&str, TokenKind); 23] = [
+    ("def", TokenKind::Def),
+    ("type", TokenKind::Type),
+    ("import", TokenKind::Import),
+    ("let", TokenKind::Let),
+    ("rec", TokenKind::Rec),
+    ("in", TokenKind::In),
+    ("fn", TokenKind::Fn),
+    ("if", TokenKind::If),
+    ("then", TokenKind::Then),
+    ("else", TokenKind::Else),
+    ("case", TokenKind::Case),
+    ("of", TokenKind::Of),
+    ("loop", TokenKind::Loop),
+    ("for", TokenKind::For),
+    ("while", TokenKind::While),
+    ("do", TokenKind::Do),
+    ("with", TokenKind::With),
+    ("and", TokenKind::And),
+    ("or", TokenKind::Or),
+    ("not", TokenKind::Not),
+    ("list", TokenKind::List),
+    ("true", TokenKind::True),
+    ("false", TokenKind::False),
 ];
 
 /// The keyword with this text.
-pub(crate) fn keyword(text: &str) -> Option<Kind> {
+pub(crate) fn keyword(text: &str) -> Option<TokenKind> {
     KEYWORDS.iter().find(|(word, _)| *word == text).map(|&(_, kind)| kind)
 }
 
-impl Kind {
+impl TokenKind {
     /// Whether it is a reserved word.
     pub(crate) fn is_keyword(self) -> bool {
         KEYWORDS.iter().any(|&(_, kind)| kind == self)
@@ -123,19 +123,19 @@ impl Kind {
 
     /// Whether a definition, a type or an import starts with it.
     pub(crate) fn is_item(self) -> bool {
-        matches!(self, Kind::Def | Kind::Type | Kind::Import)
+        matches!(self, TokenKind::Def | TokenKind::Type | TokenKind::Import)
     }
 
     /// Whether an expression can start with it.
     pub(crate) fn starts_expr(self) -> bool {
-        use Kind::*;
+        use TokenKind::*;
         self.starts_operand()
             || matches!(self, Let | Fn | If | Case | Loop | Not | Minus | Bang | Backslash)
     }
 
     /// Whether an operand can start with it: a name, a literal or something in brackets.
     pub(crate) fn starts_operand(self) -> bool {
-        use Kind::*;
+        use TokenKind::*;
         matches!(
             self,
             Lower
@@ -156,13 +156,13 @@ impl Kind {
 
     /// Whether an operand can end with it.
     pub(crate) fn ends_operand(self) -> bool {
-        use Kind::*;
+        use TokenKind::*;
         matches!(self, Lower | Upper | Int | Real | Str | True | False | RParen | RBracket | RBrace)
     }
 
     /// Its text, if that is always the same.
     pub(crate) fn text(self) -> Option<&'static str> {
-        use Kind::*;
+        use TokenKind::*;
         Some(match self {
             Lower | Upper | Int | Real | Str | BrokenStr | Stray | Eof => return None,
             Def | Type | Import | Let | Rec | In | Fn | If | Then | Else | Case | Of | Loop
@@ -213,7 +213,7 @@ impl Kind {
 /// A token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) start: u32,
     pub(crate) end: u32,
 }

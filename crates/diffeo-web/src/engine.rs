@@ -91,7 +91,7 @@ impl Engine {
             "show" => {
                 let (mut session, module) = self.loaded(text);
                 let of = |field: &str| request[field].as_str().unwrap_or_default().trim();
-                let asked = show::Asked { name: of("name"), form: of("form"), at: of("at") };
+                let asked = show::ShowRequest { name: of("name"), form: of("form"), at: of("at") };
                 show::show(&mut session, module, self.host, &asked)
             }
             other => json!({ "error": format!("there is no request `{other}`") }),

@@ -7,11 +7,11 @@ use diffeo_base::Diagnostic;
 use diffeo_calculus::eval::Machine;
 use diffeo_calculus::value::Value;
 use diffeo_front::{Entry, ModuleId, Session};
-use diffeo_papers::definition::{self, Definition, Refused, Traced, Translation};
+use diffeo_papers::definition::{self, Refused, ShownDefinition, Traced, Translation};
 use serde_json::{json, Value as Json};
 
 /// What is asked for.
-pub(crate) struct Asked<'a> {
+pub(crate) struct ShowRequest<'a> {
     /// The definition.
     pub name: &'a str,
     /// The form, one of [`FORMS`].
@@ -76,7 +76,12 @@ pub(crate) fn forms() -> Vec<Json> {
 }
 
 /// The form that is asked for.
-pub(crate) fn show(session: &mut Session, module: ModuleId, host: Host, asked: &Asked<'_>) -> Json {
+pub(crate) fn show(
+    session: &mut Session,
+    module: ModuleId,
+    host: Host,
+    asked: &ShowRequest<'_>,
+) -> Json {
     let made = match FORMS.iter().find(|(name, ..)| *name == asked.form) {
         Some((_, _, form)) => made(session, module, host, asked, *form),
         None => return json!({ "error": format!("there is no form `{}`", asked.form) }),
@@ -91,7 +96,7 @@ fn made(
     session: &mut Session,
     module: ModuleId,
     host: Host,
-    asked: &Asked<'_>,
+    asked: &ShowRequest<'_>,
     form: Form,
 ) -> Result<Json, Vec<Diagnostic>> {
     if session.has_errors() {
@@ -152,7 +157,7 @@ type AtPoint = Option<(Entry, Option<diffeo_calculus::term::GlobalId>)>;
 fn at_point(
     session: &mut Session,
     module: ModuleId,
-    asked: &Asked<'_>,
+    asked: &ShowRequest<'_>,
 ) -> Result<AtPoint, Vec<Diagnostic>> {
     let own = format!("{}_at", asked.name);
     let point = if !asked.at.is_empty() {
@@ -171,7 +176,7 @@ fn pointed(
     session: &mut Session,
     module: ModuleId,
     host: Host,
-    asked: &Asked<'_>,
+    asked: &ShowRequest<'_>,
 ) -> Result<(Entry, Value), Vec<Diagnostic>> {
     let function = at_point(session, module, asked)?;
     let (entry, point) = found(session, function)?;
@@ -189,9 +194,9 @@ fn pointed(
     value.map(|value| (entry, value)).map_err(|error| vec![error.to_diagnostic()])
 }
 
-fn of(entry: &Entry) -> Definition<'_> {
+fn of(entry: &Entry) -> ShownDefinition<'_> {
     let Entry { program, global, name, span, .. } = entry;
-    Definition { program, global: *global, name, span: *span }
+    ShownDefinition { program, global: *global, name, span: *span }
 }
 
 fn refused(refused: Refused, entry: &Entry) -> Vec<Diagnostic> {

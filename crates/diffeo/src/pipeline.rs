@@ -43,7 +43,7 @@ pub fn timed<T>(step: &'static str, times: &mut Vec<Timing>, work: impl FnOnce()
 }
 
 /// A pass that is done.
-pub struct Step<'m> {
+pub struct PassRun<'m> {
     /// Its name.
     pub pass: &'static str,
     /// What it gave.
@@ -52,7 +52,7 @@ pub struct Step<'m> {
     pub time: Duration,
 }
 
-impl Step<'_> {
+impl PassRun<'_> {
     /// How long it took, and the operations after it, if they are to be counted.
     pub fn timing(&self, counted: bool) -> Timing {
         let functions = self.module.functions.iter();
@@ -73,9 +73,9 @@ pub fn passes() -> impl Iterator<Item = &'static str> {
 pub fn flat(
     program: &Program,
     entry: GlobalId,
-    see: &mut dyn FnMut(&Step<'_>),
+    see: &mut dyn FnMut(&PassRun<'_>),
 ) -> Result<Lowered, Unsupported> {
-    flat_with(program, entry, lower::Options::default(), see)
+    flat_with(program, entry, lower::LowerOptions::default(), see)
 }
 
 /// As [`flat`], with these options.
@@ -85,8 +85,8 @@ pub fn flat(
 pub fn flat_with(
     program: &Program,
     entry: GlobalId,
-    options: lower::Options,
-    see: &mut dyn FnMut(&Step<'_>),
+    options: lower::LowerOptions,
+    see: &mut dyn FnMut(&PassRun<'_>),
 ) -> Result<Lowered, Unsupported> {
     let start = Instant::now();
     let mut lowered = lower::lower(program, entry, options)?;
@@ -131,13 +131,13 @@ impl Backend {
 
     /// How loops become Low. Engine `auto` stops Cranelift's code, and LLVM and C compilers do better with
     /// loops that cannot be left. What each step makes for itself, LLVM's lanes have to see.
-    pub fn lowering(self) -> memory::Options {
+    pub fn lowering(self) -> memory::MemoryOptions {
         match self {
             Backend::Jit => {
-                memory::Options { polls: Polls::All, reuse: true, ..Default::default() }
+                memory::MemoryOptions { polls: Polls::All, reuse: true, ..Default::default() }
             }
-            Backend::C => memory::Options { reuse: true, ..Default::default() },
-            Backend::Llvm => memory::Options::default(),
+            Backend::C => memory::MemoryOptions { reuse: true, ..Default::default() },
+            Backend::Llvm => memory::MemoryOptions::default(),
         }
     }
 }
@@ -148,16 +148,16 @@ pub fn low_passes() -> impl Iterator<Item = &'static str> {
 }
 
 /// The program of Low for one of Flat.
-pub fn low(module: impl Into<Arc<Module>>, options: memory::Options) -> Arc<low::Module> {
+pub fn low(module: impl Into<Arc<Module>>, options: memory::MemoryOptions) -> Arc<low::LowModule> {
     low_seeing(module, options, &mut |_, _| {})
 }
 
 /// As [`low`]; `see` is shown the module after each pass.
 pub fn low_seeing(
     module: impl Into<Arc<Module>>,
-    options: memory::Options,
-    see: &mut dyn FnMut(&'static str, &low::Module),
-) -> Arc<low::Module> {
+    options: memory::MemoryOptions,
+    see: &mut dyn FnMut(&'static str, &low::LowModule),
+) -> Arc<low::LowModule> {
     Arc::new(memory::lower_seeing(module.into(), options, &mut |pass, module| {
         if cfg!(debug_assertions) {
             let violations = low::lint::lint(module);
@@ -175,9 +175,9 @@ pub fn low_seeing(
 /// As [`low`], noting how long it took.
 pub fn timed_low(
     module: impl Into<Arc<Module>>,
-    options: memory::Options,
+    options: memory::MemoryOptions,
     times: &mut Vec<Timing>,
-) -> Arc<low::Module> {
+) -> Arc<low::LowModule> {
     let start = Instant::now();
     let module = low(module, options);
     let (time, operations) = (start.elapsed(), Some(module.statements()));
@@ -190,7 +190,7 @@ pub fn timed_low(
 /// # Errors
 /// The back end is not there, or cannot compile the program, or a limit is reached.
 pub fn compile(
-    module: &Arc<low::Module>,
+    module: &Arc<low::LowModule>,
     backend: Backend,
     cpu: Cpu,
     limits: &Limits,
@@ -199,24 +199,24 @@ pub fn compile(
         Backend::Jit => cranelift::compile(module, &cranelift_options(cpu, false)),
         Backend::Llvm => {
             let cache = Cache::open();
-            llvm::compile(module, &llvm::Options { cpu, cache, ..Default::default() })
+            llvm::compile(module, &llvm::LlvmOptions { cpu, cache, ..Default::default() })
         }
         Backend::C => {
             let (cache, limits) = (Cache::open(), limits.clone());
-            let options = c::compiler::Options { cpu, quick: false, cache, limits };
+            let options = c::compiler::COptions { cpu, quick: false, cache, limits };
             c::engine::compile(module, &options)
         }
     }
 }
 
 /// How Cranelift compiles; the code may count the work that it does.
-pub fn cranelift_options(cpu: Cpu, counted: bool) -> cranelift::Options {
-    cranelift::Options { cpu, counted, verify: cfg!(debug_assertions) }
+pub fn cranelift_options(cpu: Cpu, counted: bool) -> cranelift::CraneliftOptions {
+    cranelift::CraneliftOptions { cpu, counted, verify: cfg!(debug_assertions) }
 }
 
 /// A form of a program behind Flat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Code {
+pub enum CodeForm {
     /// Low.
     Low,
     /// What Cranelift is given.
@@ -227,26 +227,26 @@ pub enum Code {
     C,
 }
 
-impl Code {
+impl CodeForm {
     /// All forms.
-    pub const ALL: [Code; 4] = [Code::Low, Code::Clif, Code::Llvm, Code::C];
+    pub const ALL: [CodeForm; 4] = [CodeForm::Low, CodeForm::Clif, CodeForm::Llvm, CodeForm::C];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Code::Low => "low",
-            Code::Clif => "clif",
-            Code::Llvm => "llvm",
-            Code::C => "c",
+            CodeForm::Low => "low",
+            CodeForm::Clif => "clif",
+            CodeForm::Llvm => "llvm",
+            CodeForm::C => "c",
         }
     }
 
     /// How loops become Low, as far as that is to be seen.
-    pub fn lowering(self) -> memory::Options {
+    pub fn lowering(self) -> memory::MemoryOptions {
         match self {
-            Code::Clif => Backend::Jit.lowering(),
-            Code::Low | Code::Llvm => Backend::Llvm.lowering(),
-            Code::C => Backend::C.lowering(),
+            CodeForm::Clif => Backend::Jit.lowering(),
+            CodeForm::Low | CodeForm::Llvm => Backend::Llvm.lowering(),
+            CodeForm::C => Backend::C.lowering(),
         }
     }
 
@@ -254,22 +254,22 @@ impl Code {
     ///
     /// # Errors
     /// The back end is not there.
-    pub fn text(self, module: &Arc<low::Module>, cpu: Cpu) -> Result<String, CompileError> {
+    pub fn text(self, module: &Arc<low::LowModule>, cpu: Cpu) -> Result<String, CompileError> {
         match self {
-            Code::Low => Ok(low::print::print(module)),
-            Code::Clif => {
-                cranelift::text(module, &cranelift::Options { cpu, ..Default::default() })
+            CodeForm::Low => Ok(low::print::print(module)),
+            CodeForm::Clif => {
+                cranelift::text(module, &cranelift::CraneliftOptions { cpu, ..Default::default() })
             }
-            Code::Llvm => {
-                let options = llvm::Options { cpu, ..llvm::Options::default() };
+            CodeForm::Llvm => {
+                let options = llvm::LlvmOptions { cpu, ..llvm::LlvmOptions::default() };
                 llvm::text(module, &options, llvm::Stage::Emitted)
             }
-            Code::C => Ok(c::engine::text(std::slice::from_ref(module)).text),
+            CodeForm::C => Ok(c::engine::text(std::slice::from_ref(module)).text),
         }
     }
 }
 
-fn done(pass: &'static str, module: &Module, start: Instant, see: &mut dyn FnMut(&Step<'_>)) {
+fn done(pass: &'static str, module: &Module, start: Instant, see: &mut dyn FnMut(&PassRun<'_>)) {
     let time = start.elapsed();
     if cfg!(debug_assertions) {
         let violations = lint(module);
@@ -280,5 +280,5 @@ fn done(pass: &'static str, module: &Module, start: Instant, see: &mut dyn FnMut
             diffeo_array::print::print(module)
         );
     }
-    see(&Step { pass, module, time });
+    see(&PassRun { pass, module, time });
 }

@@ -16,7 +16,7 @@ use diffeo_calculus::Ty;
 use diffeo_front::Entry;
 use std::ops::{Deref, DerefMut};
 
-pub(crate) use engine::Compiled;
+pub(crate) use engine::CompiledRun;
 pub use engine::{Engine, How};
 pub(crate) use once::Once;
 pub use prepared::Prepared;

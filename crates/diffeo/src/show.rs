@@ -10,7 +10,7 @@ use diffeo_calculus::eval::Options;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Program;
 use diffeo_front::Entry;
-use diffeo_papers::definition::{self, Definition, Refused};
+use diffeo_papers::definition::{self, Refused, ShownDefinition};
 use diffeo_papers::delta::shown::Shown;
 
 pub use diffeo_papers::definition::{Traced, Translation};
@@ -65,7 +65,7 @@ impl Session {
 }
 
 /// The definition that an entry is.
-fn of(entry: &Entry) -> Definition<'_> {
+fn of(entry: &Entry) -> ShownDefinition<'_> {
     let Entry { program, global, name, span, .. } = entry;
-    Definition { program, global: *global, name, span: *span }
+    ShownDefinition { program, global: *global, name, span: *span }
 }

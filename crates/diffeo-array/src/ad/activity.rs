@@ -7,7 +7,7 @@
 
 use super::{Deriver, Key};
 use crate::ir::walk::{deep, operands, statements};
-use crate::ir::{Atom, Block, BoxId, Elem, FunctionId, Module, Op, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, BoxId, Elem, FlatTy, FunctionId, Module, Op, Stmt, Var};
 use diffeo_calculus::prim::RealOp;
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ fn varies(varied: &[bool], atom: &Atom) -> bool {
 }
 
 /// Whether there are Reals in values of a type.
-pub fn differentiable(module: &Module, ty: &Ty) -> bool {
+pub fn differentiable(module: &Module, ty: &FlatTy) -> bool {
     let mut boxes = Vec::new();
     let mut any = holds_real(ty, &mut boxes);
     let mut seen: HashSet<BoxId> = HashSet::new();
@@ -54,7 +54,7 @@ pub fn differentiable(module: &Module, ty: &Ty) -> bool {
 }
 
 /// Whether there are Reals in values of a type, outside boxes, which are added to a list.
-fn holds_real(ty: &Ty, boxes: &mut Vec<BoxId>) -> bool {
+fn holds_real(ty: &FlatTy, boxes: &mut Vec<BoxId>) -> bool {
     let mut elem = |elem: &Elem| match elem {
         Elem::Real => true,
         Elem::Int | Elem::Bool | Elem::Text => false,
@@ -64,11 +64,11 @@ fn holds_real(ty: &Ty, boxes: &mut Vec<BoxId>) -> bool {
         }
     };
     match ty {
-        Ty::Real | Ty::Acc(_) => true,
-        Ty::Int | Ty::Bool | Ty::Text => false,
-        Ty::Array(e, _) => elem(e),
-        Ty::Box(id) => elem(&Elem::Box(*id)),
-        Ty::Stack(elems) => elems.iter().filter(|e| elem(e)).count() > 0,
+        FlatTy::Real | FlatTy::Acc(_) => true,
+        FlatTy::Int | FlatTy::Bool | FlatTy::Text => false,
+        FlatTy::Array(e, _) => elem(e),
+        FlatTy::Box(id) => elem(&Elem::Box(*id)),
+        FlatTy::Stack(elems) => elems.iter().filter(|e| elem(e)).count() > 0,
     }
 }
 
@@ -106,7 +106,7 @@ pub fn activity(
 struct Solver<'a> {
     module: &'a Module,
     cache: &'a Deriver,
-    types: HashMap<Ty, bool>,
+    types: HashMap<FlatTy, bool>,
     /// What has been found so far, and whether it is to be looked at again.
     open: HashMap<Key, (Activity, bool)>,
     callers: HashMap<Key, HashSet<Key>>,
@@ -114,7 +114,7 @@ struct Solver<'a> {
 }
 
 impl Solver<'_> {
-    fn differentiable(&mut self, ty: &Ty) -> bool {
+    fn differentiable(&mut self, ty: &FlatTy) -> bool {
         let module = self.module;
         *self.types.entry(ty.clone()).or_insert_with(|| differentiable(module, ty))
     }
@@ -144,7 +144,7 @@ impl Solver<'_> {
         let Some((activity, waits)) = self.open.get_mut(key) else { return };
         *waits = false;
         let varied = std::mem::take(&mut activity.varied);
-        let mut walk = Walk { key, varied, ruled: false, changed: true };
+        let mut walk = ActivityWalk { key, varied, ruled: false, changed: true };
         let function = &self.module.functions[key.0 .0 as usize];
         while walk.changed {
             walk.changed = false;
@@ -171,14 +171,14 @@ impl Solver<'_> {
     }
 }
 
-struct Walk<'a> {
+struct ActivityWalk<'a> {
     key: &'a Key,
     varied: Vec<bool>,
     ruled: bool,
     changed: bool,
 }
 
-impl Walk<'_> {
+impl ActivityWalk<'_> {
     fn of(&self, atom: &Atom) -> bool {
         varies(&self.varied, atom)
     }
@@ -242,7 +242,7 @@ impl Walk<'_> {
                     self.set(c.param, varies);
                     let varies = self.of(&Atom::Var(c.param));
                     self.set(*result, varies);
-                    if let Ty::Acc(_) | Ty::Stack(_) = self.ty(solver, c.param) {
+                    if let FlatTy::Acc(_) | FlatTy::Stack(_) = self.ty(solver, c.param) {
                         self.set_atom(&c.init, varies);
                     }
                 }
@@ -272,7 +272,7 @@ impl Walk<'_> {
         }
     }
 
-    fn ty<'m>(&self, solver: &Solver<'m>, var: Var) -> &'m Ty {
+    fn ty<'m>(&self, solver: &Solver<'m>, var: Var) -> &'m FlatTy {
         &solver.module.functions[self.key.0 .0 as usize].vars[var.0 as usize].ty
     }
 
@@ -328,7 +328,7 @@ impl Walk<'_> {
 pub fn useful(module: &Module, function: FunctionId) -> Vec<bool> {
     let function = &module.functions[function.0 as usize];
     let mut useful = vec![false; function.vars.len()];
-    let mut types: HashMap<&Ty, bool> = HashMap::new();
+    let mut types: HashMap<&FlatTy, bool> = HashMap::new();
     let differentiable: Vec<bool> = function
         .vars
         .iter()

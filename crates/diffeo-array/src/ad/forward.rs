@@ -15,8 +15,8 @@ use super::{activity, differentiable, slopes, Activity, Deriver, Key, Unsupporte
 use crate::build::Builder;
 use crate::ir::walk::deep;
 use crate::ir::{
-    Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Reduction, SiteId, Stmt, Ty, Var,
-    VarInfo,
+    Atom, Block, Carried, Elem, FlatTy, Function, FunctionId, Module, Op, Reduction, SiteId, Stmt,
+    Var, VarInfo,
 };
 use diffeo_base::Name;
 use diffeo_calculus::prim::RealOp;
@@ -37,7 +37,7 @@ pub struct Forward {
 
 /// What is to be derived.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Wanted {
+pub(super) struct ForwardKey {
     key: Key,
     orders: Orders,
     /// By parameter, whether it is a Real of which only the coefficients of the first derivatives are not 0: others are
@@ -45,11 +45,11 @@ pub(super) struct Wanted {
     lines: Box<[bool]>,
 }
 
-impl Wanted {
+impl ForwardKey {
     /// With all coefficients of all parameters that vary.
-    pub(super) fn new(key: Key, orders: Orders) -> Wanted {
+    pub(super) fn new(key: Key, orders: Orders) -> ForwardKey {
         let lines = vec![false; key.1.len()].into();
-        Wanted { key, orders, lines }
+        ForwardKey { key, orders, lines }
     }
 }
 
@@ -65,7 +65,7 @@ pub fn forward(
     active: &[bool],
     orders: impl Into<Orders>,
 ) -> Result<Forward, Unsupported> {
-    make(module, cache, &Wanted::new((function, active.into()), orders.into()))
+    make(module, cache, &ForwardKey::new((function, active.into()), orders.into()))
 }
 
 /// As [`forward`], of a function whose parameters that vary are Reals of which only the first coefficients are not 0.
@@ -77,10 +77,14 @@ pub(super) fn forward_along(
     orders: Orders,
 ) -> Result<Forward, Unsupported> {
     let key = (function, active.into());
-    make(module, cache, &Wanted { key, orders, lines: active.into() })
+    make(module, cache, &ForwardKey { key, orders, lines: active.into() })
 }
 
-fn make(module: &mut Module, cache: &mut Deriver, wanted: &Wanted) -> Result<Forward, Unsupported> {
+fn make(
+    module: &mut Module,
+    cache: &mut Deriver,
+    wanted: &ForwardKey,
+) -> Result<Forward, Unsupported> {
     let made = declare(module, cache, wanted);
     while let Some(next) = cache.pending.pop() {
         derive(module, cache, &next)?;
@@ -89,8 +93,8 @@ fn make(module: &mut Module, cache: &mut Deriver, wanted: &Wanted) -> Result<For
 }
 
 /// The derived function, whose body is made later.
-pub(super) fn declare(module: &mut Module, cache: &mut Deriver, all: &Wanted) -> Forward {
-    let Wanted { key, orders, lines } = all;
+pub(super) fn declare(module: &mut Module, cache: &mut Deriver, all: &ForwardKey) -> Forward {
+    let ForwardKey { key, orders, lines } = all;
     if let Some(known) = cache.forwards.get(all) {
         return known.clone();
     }
@@ -158,8 +162,8 @@ fn dotted(name: &Name, order: usize) -> Name {
 }
 
 /// Makes the body of a derived function.
-fn derive(module: &mut Module, cache: &mut Deriver, all: &Wanted) -> Result<(), Unsupported> {
-    let Wanted { key, orders, lines } = all;
+fn derive(module: &mut Module, cache: &mut Deriver, all: &ForwardKey) -> Result<(), Unsupported> {
+    let ForwardKey { key, orders, lines } = all;
     let indices = cache.indices(*orders);
     let Some(made) = cache.forwards.get(all).cloned() else { return Ok(()) };
     let activity = activity(module, cache, key.0, &key.1);
@@ -388,10 +392,10 @@ impl Derive<'_> {
                 Reduction::Max => f64::NEG_INFINITY,
                 Reduction::Min => f64::INFINITY,
             };
-            carried.push(Carried { param: self.b.var(Ty::Real, None), init: Atom::Real(init) });
+            carried.push(Carried { param: self.b.var(FlatTy::Real, None), init: Atom::Real(init) });
         }
         for _ in 0..varying.iter().filter(|varies| **varies).count() * self.width {
-            carried.push(Carried { param: self.b.var(Ty::Real, None), init: Atom::Real(0.0) });
+            carried.push(Carried { param: self.b.var(FlatTy::Real, None), init: Atom::Real(0.0) });
         }
         self.b.open();
         self.stmts(body)?;
@@ -495,10 +499,10 @@ impl Derive<'_> {
                 Ok(vec![self.one(Op::New(shadow, *tag, dots))])
             }
             Op::StackNew(elems) => {
-                let ty = Ty::Stack(elems.clone());
+                let ty = FlatTy::Stack(elems.clone());
                 let mut types = tangents(self.module, self.cache, &ty, self.width);
                 match types.pop() {
-                    Some(Ty::Stack(elems)) => Ok(vec![self.one(Op::StackNew(elems))]),
+                    Some(FlatTy::Stack(elems)) => Ok(vec![self.one(Op::StackNew(elems))]),
                     Some(_) | None => Ok(Vec::new()),
                 }
             }
@@ -607,13 +611,13 @@ impl Derive<'_> {
             self.b.push_stmt(stmt.clone());
             return Ok(());
         }
-        let mut wanted = Wanted::new((callee, varying.clone().into()), self.indices.orders);
+        let mut wanted = ForwardKey::new((callee, varying.clone().into()), self.indices.orders);
         let mut all = args.to_vec();
         for (i, arg) in args.iter().enumerate().filter(|(i, _)| varying[*i]) {
             let dots = self.dots(arg);
             let zero = |dot: &Atom| matches!(dot, Atom::Real(x) if *x == 0.0);
             let mut above = (1..).zip(&dots).filter(|(i, _)| !self.indices.passed(*i, true));
-            let line = self.b.ty(arg) == Ty::Real && above.all(|(_, dot)| zero(dot));
+            let line = self.b.ty(arg) == FlatTy::Real && above.all(|(_, dot)| zero(dot));
             wanted.lines[i] = line && self.indices.orders.r > 1;
             let passed = (1..).zip(dots).filter(|(j, _)| self.indices.passed(*j, wanted.lines[i]));
             all.extend(passed.map(|(_, dot)| dot));

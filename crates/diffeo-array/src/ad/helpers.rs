@@ -2,7 +2,7 @@
 //! for the contents of boxes, so they are declared first, and their bodies are made later.
 
 use crate::build::Builder;
-use crate::ir::{Atom, FunctionId, Module, Stop, Ty};
+use crate::ir::{Atom, FlatTy, FunctionId, Module, Stop};
 use diffeo_base::Name;
 
 /// Adds a function with the parameters of its builder that gives values of these types, of this name, which gets a
@@ -11,7 +11,7 @@ pub(super) fn declare(
     module: &mut Module,
     b: &Builder,
     name: Name,
-    results: Vec<Ty>,
+    results: Vec<FlatTy>,
 ) -> FunctionId {
     let function = FunctionId(module.functions.len() as u32);
     let taken = |name: &Name| module.functions.iter().any(|function| function.name == *name);

@@ -45,7 +45,7 @@ pub use partials::{slopes, Slope};
 pub use reverse::{reverse, Reverse};
 pub use shadow::{tangents, zero};
 
-use crate::ir::{BoxId, Elem, FunctionId, Ty};
+use crate::ir::{BoxId, Elem, FlatTy, FunctionId};
 use hashbrown::{HashMap, HashSet};
 use orders::Indices;
 use std::rc::Rc;
@@ -65,11 +65,11 @@ pub struct Deriver {
     /// By function and parameters, what varies in it.
     activities: HashMap<Key, Rc<Activity>>,
     /// The derived functions.
-    forwards: HashMap<forward::Wanted, Forward>,
+    forwards: HashMap<forward::ForwardKey, Forward>,
     /// By rule and which of its parameters vary, what gives the derivatives of its results.
     slopes: HashMap<Key, FunctionId>,
     /// Derived functions whose bodies are still to be made.
-    pending: Vec<forward::Wanted>,
+    pending: Vec<forward::ForwardKey>,
     /// The multi-indices of orders.
     indices: HashMap<Orders, Rc<Indices>>,
     /// What reverse mode made of functions; those that are being derived.
@@ -131,12 +131,12 @@ impl Deriver {
 pub struct Unsupported(pub String);
 
 /// What values of a type are, in the words of a program.
-fn words(ty: &Ty) -> &'static str {
+fn words(ty: &FlatTy) -> &'static str {
     match ty {
-        Ty::Real | Ty::Int | Ty::Bool | Ty::Text => "numbers and texts",
-        Ty::Array(Elem::Box(_), _) => "arrays of data or functions",
-        Ty::Array(Elem::Real | Elem::Int | Elem::Bool | Elem::Text, _) => "arrays",
-        Ty::Box(_) => "data or functions",
-        Ty::Acc(_) | Ty::Stack(_) => "another gradient",
+        FlatTy::Real | FlatTy::Int | FlatTy::Bool | FlatTy::Text => "numbers and texts",
+        FlatTy::Array(Elem::Box(_), _) => "arrays of data or functions",
+        FlatTy::Array(Elem::Real | Elem::Int | Elem::Bool | Elem::Text, _) => "arrays",
+        FlatTy::Box(_) => "data or functions",
+        FlatTy::Acc(_) | FlatTy::Stack(_) => "another gradient",
     }
 }

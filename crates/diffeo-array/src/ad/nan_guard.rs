@@ -1,17 +1,17 @@
 //! Nan guards: stops the program if a derivative is nan.
 
 use crate::build::Builder;
-use crate::ir::{Atom, Block, Elem, Module, Op, Reduction, Stop, Ty};
+use crate::ir::{Atom, Block, Elem, FlatTy, Module, Op, Reduction, Stop};
 use diffeo_calculus::prim::{IntOp, RealOp};
 
 /// Stops the program if one of these numbers, or an element of one of these arrays of them, is nan: for the evaluator
 /// to begin again.
 pub(super) fn watch(b: &mut Builder, module: &Module, of: &[Atom]) {
-    let is_number = |x: &&Atom| matches!(b.ty(x), Ty::Real | Ty::Array(Elem::Real, _));
+    let is_number = |x: &&Atom| matches!(b.ty(x), FlatTy::Real | FlatTy::Array(Elem::Real, _));
     let numbers: Vec<Atom> = of.iter().filter(is_number).cloned().collect();
     let sum = match &numbers[..] {
         [] => return,
-        [x] if b.ty(x) == Ty::Real => x.clone(),
+        [x] if b.ty(x) == FlatTy::Real => x.clone(),
         // Infinities may add up to nan; their squares do not.
         [first, rest @ ..] => {
             let first = squares(b, module, first);
@@ -32,7 +32,7 @@ pub(super) fn watch(b: &mut Builder, module: &Module, of: &[Atom]) {
 fn squares(b: &mut Builder, module: &Module, x: &Atom) -> Atom {
     let square =
         |b: &mut Builder, x: Atom| b.one(module, Op::Real(RealOp::Mul, vec![x.clone(), x]));
-    let Ty::Array(_, rank) = b.ty(x) else { return square(b, x.clone()) };
+    let FlatTy::Array(_, rank) = b.ty(x) else { return square(b, x.clone()) };
     let mut count = b.one(module, Op::Dim(x.clone(), 0));
     let mut flat = x.clone();
     for dim in 1..rank {
@@ -44,7 +44,7 @@ fn squares(b: &mut Builder, module: &Module, x: &Atom) -> Atom {
     if rank > 1 {
         flat = b.one(module, Op::Reshape(flat, vec![count.clone()]));
     }
-    let index = b.var(Ty::Int, None);
+    let index = b.var(FlatTy::Int, None);
     b.open();
     let element = b.one(module, Op::Get(flat, vec![Atom::Var(index)]));
     let element = square(b, element);

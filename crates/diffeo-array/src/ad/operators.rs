@@ -2,13 +2,13 @@
 
 use super::forward::forward_along;
 use super::nan_guard::watch;
-use super::series::{make, Coefficient, Form, Recipe};
+use super::series::{make, Recipe, ScaledCoefficient, TangentForm};
 use super::shadow::{from_adjoint, to_adjoint};
 use super::{
     differentiable, forward, reverse, zero, Deriver, Forward, Orders, Reverse, Unsupported,
 };
 use crate::build::Builder;
-use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, SiteId, Ty, Variant};
+use crate::ir::{Atom, BoxId, Elem, FlatTy, FunctionId, Module, Op, SiteId, Variant};
 use crate::typing::param_types;
 use diffeo_base::Name;
 
@@ -16,7 +16,7 @@ use diffeo_base::Name;
 struct Backwards {
     parts: Reverse,
     /// The types of its parameters; how many of them it captured.
-    params: Vec<Ty>,
+    params: Vec<FlatTy>,
     captured: usize,
     /// How many results it has.
     results: usize,
@@ -54,25 +54,27 @@ impl Backwards {
                 continue;
             }
             args.push(match b.ty(value) {
-                Ty::Array(Elem::Real, rank) => {
+                FlatTy::Array(Elem::Real, rank) => {
                     let acc = accumulator(b, module, value, rank);
                     b.emit(module, Op::AccAddArray(acc.clone(), bar.clone()));
                     acc
                 }
-                Ty::Real
-                | Ty::Int
-                | Ty::Bool
-                | Ty::Text
-                | Ty::Array(..)
-                | Ty::Box(_)
-                | Ty::Acc(_)
-                | Ty::Stack(_) => to_adjoint(b, module, cache, bar).unwrap_or_else(|| bar.clone()),
+                FlatTy::Real
+                | FlatTy::Int
+                | FlatTy::Bool
+                | FlatTy::Text
+                | FlatTy::Array(..)
+                | FlatTy::Box(_)
+                | FlatTy::Acc(_)
+                | FlatTy::Stack(_) => {
+                    to_adjoint(b, module, cache, bar).unwrap_or_else(|| bar.clone())
+                }
             });
         }
         let types = &self.params[self.captured..];
         let mut accs = Vec::new();
         for (atom, ty) in point.iter().zip(types) {
-            if let Ty::Array(Elem::Real, rank) = ty {
+            if let FlatTy::Array(Elem::Real, rank) = ty {
                 accs.push(accumulator(b, module, atom, *rank));
             }
         }
@@ -82,19 +84,21 @@ impl Backwards {
         let (mut gradient, mut bars) = (Vec::new(), Vec::new());
         for (atom, ty) in point.iter().zip(types) {
             let bar = match ty {
-                Ty::Real => reals.next(),
-                Ty::Array(Elem::Real, _) => accs.next().map(|acc| b.one(module, Op::AccGet(acc))),
-                Ty::Box(_) | Ty::Array(Elem::Box(_), _) if differentiable(module, ty) => {
+                FlatTy::Real => reals.next(),
+                FlatTy::Array(Elem::Real, _) => {
+                    accs.next().map(|acc| b.one(module, Op::AccGet(acc)))
+                }
+                FlatTy::Box(_) | FlatTy::Array(Elem::Box(_), _) if differentiable(module, ty) => {
                     let bar = reals.next();
                     bar.map(|bar| from_adjoint((b, module, cache), (atom, &bar), self.watched))
                 }
-                Ty::Int
-                | Ty::Bool
-                | Ty::Text
-                | Ty::Array(..)
-                | Ty::Box(_)
-                | Ty::Acc(_)
-                | Ty::Stack(_) => None,
+                FlatTy::Int
+                | FlatTy::Bool
+                | FlatTy::Text
+                | FlatTy::Array(..)
+                | FlatTy::Box(_)
+                | FlatTy::Acc(_)
+                | FlatTy::Stack(_) => None,
             };
             bars.extend(bar.clone());
             gradient.push(bar.unwrap_or(atom.clone()));
@@ -221,8 +225,8 @@ pub fn jet(
     let (args, given) = params.split_at(types.len());
     let mut args = args.to_vec();
     let point = args[captured..].to_vec();
-    let every = (0..width).map(|of| Coefficient { of, ..Coefficient::at(0) }).collect();
-    let recipe = Recipe::new(vec![Form::Value; width], Form::Tangents(width), every);
+    let every = (0..width).map(|of| ScaledCoefficient { of, ..ScaledCoefficient::at(0) }).collect();
+    let recipe = Recipe::new(vec![TangentForm::Value; width], TangentForm::Tangents(width), every);
     for ((i, x), active) in point.iter().enumerate().zip(&active[captured..]) {
         if !active || width == 0 {
             continue;
@@ -250,8 +254,8 @@ pub fn jet(
     }
     let (mut results, mut dots) = (values.clone(), Vec::new());
     for place in 0..width {
-        let from = vec![Coefficient::at(place)];
-        let mut recipe = Recipe::new(vec![Form::Tangents(width)], Form::Value, from);
+        let from = vec![ScaledCoefficient::at(place)];
+        let mut recipe = Recipe::new(vec![TangentForm::Tangents(width)], TangentForm::Value, from);
         for ((value, series), varies) in values.iter().zip(&series).zip(&derived.results) {
             recipe.watched = watched && *varies;
             let given = std::slice::from_ref(series);

@@ -7,7 +7,7 @@
 use crate::build::Builder;
 use crate::ir::{Atom, Module, Op, Scalar};
 use diffeo_calculus::prim::real::{
-    eval, next_polygamma, row, Condition, Derivative, Partial, BELL_END,
+    eval, next_polygamma, row, Condition, DerivativeRule, Partial, BELL_END,
 };
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
 
@@ -67,13 +67,13 @@ pub fn slopes(
         _ => return vec![Slope::Zero; wanted.len()],
     };
     match row(op).derivative {
-        Derivative::Select => (0..args.len())
+        DerivativeRule::Select => (0..args.len())
             .map(|i| match wanted.get(i) {
                 Some(true) => select(b, module, op, args, i),
                 Some(false) | None => Slope::Zero,
             })
             .collect(),
-        Derivative::Partials(partials) => {
+        DerivativeRule::Partials(partials) => {
             let mut terms = Terms { b, module, op, args, result, known: Vec::new() };
             let slope = |(i, partial): (usize, &'static Partial)| match wanted.get(i) {
                 Some(true) => terms.slope(partial),

@@ -47,7 +47,7 @@ use super::{activity, words, Activity, Deriver, Unsupported};
 use crate::build::Builder;
 use crate::ir::walk::{operands, regions, statements};
 use crate::ir::{
-    Atom, Block, BoxId, BoxType, Elem, Function, FunctionId, Module, Op, SiteId, Stmt, Ty, Var,
+    Atom, Block, BoxId, BoxType, Elem, FlatTy, Function, FunctionId, Module, Op, SiteId, Stmt, Var,
     VarInfo, Variant,
 };
 use crate::opt::shapes::Shapes;
@@ -57,8 +57,8 @@ use boxes::{adjoint, is_supported};
 use diffeo_base::on_large_stack;
 use diffeo_base::{Name, Span};
 use hashbrown::{HashMap, HashSet};
-use plan::{Place, Plan};
-use scope::Scope;
+use plan::{AccumulatorSource, AdjointPlan};
+use scope::BackwardScope;
 pub(super) use sources::Sources;
 use std::rc::Rc;
 
@@ -76,7 +76,7 @@ pub struct Reverse {
     /// Which results vary.
     pub active: Box<[bool]>,
     /// The types of the residuals.
-    pub residuals: Vec<Ty>,
+    pub residuals: Vec<FlatTy>,
     /// Which parameters they are, if they are such.
     same: Vec<Option<usize>>,
 }
@@ -128,12 +128,12 @@ fn derive(
     let (function, active, kept, given, [bags, _]) = key;
     prepare::prepare(module, cache, *function);
     let activity = activity(module, cache, *function, active);
-    let face = Face::new(module, cache, key, activity.results.clone())?;
+    let face = ActiveInterface::new(module, cache, key, activity.results.clone())?;
     if cache.open_reverses.contains_key(key) {
         return Ok(call_open(module, cache, key, &face));
     }
     let source = module.functions[function.0 as usize].clone();
-    let plan = Plan::new(module, cache, &source, &activity, [kept, given, bags]);
+    let plan = AdjointPlan::new(module, cache, &source, &activity, [kept, given, bags]);
     if !plan.is_given(&source, given) {
         return unsupported("a bug of Diffeo: an array that a function is given");
     }
@@ -144,7 +144,7 @@ fn derive(
         .vars
         .iter()
         .zip(&activity.varied)
-        .any(|(info, varies)| *varies && matches!(info.ty, Ty::Acc(_)));
+        .any(|(info, varies)| *varies && matches!(info.ty, FlatTy::Acc(_)));
     let reverser = Reverser {
         accumulates,
         homes: vec![0; source.vars.len()],
@@ -195,35 +195,37 @@ fn uses(function: &Function) -> Vec<u32> {
 }
 
 /// What a function takes and gives that varies.
-struct Face {
+struct ActiveInterface {
     /// The types of the parameters, and of the results.
-    params: Vec<Ty>,
-    results: Vec<Ty>,
+    params: Vec<FlatTy>,
+    results: Vec<FlatTy>,
     /// Which results vary.
     active: Box<[bool]>,
     /// What the backward part takes after the residuals, and what it gives.
-    adjoints: Vec<Ty>,
-    given: Vec<Ty>,
+    adjoints: Vec<FlatTy>,
+    given: Vec<FlatTy>,
 }
 
-impl Face {
+impl ActiveInterface {
     fn new(
         module: &mut Module,
         cache: &mut Deriver,
         key: &ReverseKey,
         active: Box<[bool]>,
-    ) -> Result<Face, Unsupported> {
+    ) -> Result<ActiveInterface, Unsupported> {
         let (function, active_params, _, shared, [bags, bag_results]) = key;
         let function = &module.functions[function.0 as usize];
         let (params, results) = (param_types(function), function.results.clone());
         let (mut adjoints, mut given) = (Vec::new(), Vec::new());
         for (i, ty) in results.iter().enumerate().filter(|(i, _)| active[*i]) {
             match ty {
-                Ty::Array(..) if bag_results[i] => adjoints.push(adjoint(module, cache, ty)),
-                Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) if is_supported(module, ty) => {
+                FlatTy::Array(..) if bag_results[i] => adjoints.push(adjoint(module, cache, ty)),
+                FlatTy::Real | FlatTy::Box(_) | FlatTy::Array(Elem::Box(_), _)
+                    if is_supported(module, ty) =>
+                {
                     adjoints.push(adjoint(module, cache, ty));
                 }
-                Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
+                FlatTy::Array(Elem::Real, rank) => adjoints.push(FlatTy::Acc(*rank)),
                 ty => {
                     return unsupported(format!("reverse mode with results that are {}", words(ty)))
                 }
@@ -231,12 +233,16 @@ impl Face {
         }
         for (i, ty) in params.iter().enumerate().filter(|(i, _)| active_params[*i]) {
             match ty {
-                Ty::Array(..) if bags[i] => given.push(adjoint(module, cache, ty)),
-                Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) if is_supported(module, ty) => {
+                FlatTy::Array(..) if bags[i] => given.push(adjoint(module, cache, ty)),
+                FlatTy::Real | FlatTy::Box(_) | FlatTy::Array(Elem::Box(_), _)
+                    if is_supported(module, ty) =>
+                {
                     given.push(adjoint(module, cache, ty));
                 }
-                Ty::Array(Elem::Real, _) if shared[i] => {}
-                Ty::Array(Elem::Real, rank) | Ty::Acc(rank) => adjoints.push(Ty::Acc(*rank)),
+                FlatTy::Array(Elem::Real, _) if shared[i] => {}
+                FlatTy::Array(Elem::Real, rank) | FlatTy::Acc(rank) => {
+                    adjoints.push(FlatTy::Acc(*rank))
+                }
                 ty => {
                     return unsupported(format!(
                         "reverse mode with arguments that are {}",
@@ -245,7 +251,7 @@ impl Face {
                 }
             }
         }
-        Ok(Face { params, results, active, adjoints, given })
+        Ok(ActiveInterface { params, results, active, adjoints, given })
     }
 }
 
@@ -283,7 +289,12 @@ fn complete(module: &mut Module, id: FunctionId, made: Function) {
 }
 
 /// A call of a function that is being derived: its residuals are in a box.
-fn call_open(module: &mut Module, cache: &mut Deriver, key: &ReverseKey, face: &Face) -> Reverse {
+fn call_open(
+    module: &mut Module,
+    cache: &mut Deriver,
+    key: &ReverseKey,
+    face: &ActiveInterface,
+) -> Reverse {
     let name = module.functions[key.0 .0 as usize].name.clone();
     let next = BoxId(module.boxes.len() as u32);
     let open = cache.open_reverses.get_mut(key);
@@ -293,17 +304,18 @@ fn call_open(module: &mut Module, cache: &mut Deriver, key: &ReverseKey, face: &
     };
     if boxed == next {
         box_type(module, &name);
-        let residual = Ty::Box(boxed);
+        let residual = FlatTy::Box(boxed);
         let results = face.results.iter().cloned().chain([residual.clone()]).collect();
         declare_types(module, forward, &face.params, results);
-        let params: Vec<Ty> = [residual].into_iter().chain(face.adjoints.iter().cloned()).collect();
+        let params: Vec<FlatTy> =
+            [residual].into_iter().chain(face.adjoints.iter().cloned()).collect();
         declare_types(module, back, &params, face.given.clone());
     }
-    let residuals = vec![Ty::Box(boxed)];
+    let residuals = vec![FlatTy::Box(boxed)];
     Reverse { forward, back, active: face.active.clone(), residuals, same: vec![None] }
 }
 
-fn declare_types(module: &mut Module, id: FunctionId, params: &[Ty], results: Vec<Ty>) {
+fn declare_types(module: &mut Module, id: FunctionId, params: &[FlatTy], results: Vec<FlatTy>) {
     let function = &mut module.functions[id.0 as usize];
     function.vars = params.iter().map(|ty| VarInfo { ty: ty.clone(), name: None }).collect();
     function.params = (0..params.len() as u32).map(Var).collect();
@@ -326,7 +338,7 @@ struct Reverser<'m, 's> {
     activity: Rc<Activity>,
     /// Whether there are accumulators that vary.
     accumulates: bool,
-    plan: Plan,
+    plan: AdjointPlan,
     /// The variables of the forward part: those of the function, and more.
     vars: Vec<VarInfo>,
     /// By variable of the forward part, how many regions are around its definition.
@@ -334,7 +346,7 @@ struct Reverser<'m, 's> {
     /// The backward part.
     back: Builder,
     /// The open regions of the backward part, outermost first.
-    scopes: Vec<Scope<'s>>,
+    scopes: Vec<BackwardScope<'s>>,
     /// Statements of the forward part, to be put behind the definitions of variables.
     inserts: HashMap<Var, Vec<Stmt>>,
     /// The variables of the forward part that hold sizes.
@@ -360,8 +372,8 @@ impl<'s> Reverser<'_, 's> {
         mut self,
         source: &'s Function,
         key: &ReverseKey,
-        face: &Face,
-    ) -> Result<(Function, Function, Vec<Ty>), Unsupported> {
+        face: &ActiveInterface,
+    ) -> Result<(Function, Function, Vec<FlatTy>), Unsupported> {
         self.check_types()?;
         self.open(source.params.clone(), &source.body);
         let mut params = Vec::new();
@@ -372,7 +384,7 @@ impl<'s> Reverser<'_, 's> {
             let bar = self.back.var(ty.clone(), self.bar_name(result));
             params.push(bar);
             match (ty, self.owner(k, result)) {
-                (Ty::Acc(_), Some(root)) => {
+                (FlatTy::Acc(_), Some(root)) => {
                     self.top().storages.insert(root, Atom::Var(bar));
                     self.touched.insert(root);
                 }
@@ -381,10 +393,10 @@ impl<'s> Reverser<'_, 's> {
         }
         for (i, param) in source.params.iter().enumerate() {
             let in_acc = key.1[i] && !key.3[i] && !self.has_bar(*param);
-            if let (Ty::Array(Elem::Real, rank) | Ty::Acc(rank), true) =
+            if let (FlatTy::Array(Elem::Real, rank) | FlatTy::Acc(rank), true) =
                 (&self.vars[param.0 as usize].ty, in_acc)
             {
-                let (ty, name) = (Ty::Acc(*rank), self.bar_name(&Atom::Var(*param)));
+                let (ty, name) = (FlatTy::Acc(*rank), self.bar_name(&Atom::Var(*param)));
                 let acc = self.back.var(ty, name);
                 params.push(acc);
                 self.top().storages.insert(*param, Atom::Var(acc));
@@ -392,7 +404,7 @@ impl<'s> Reverser<'_, 's> {
         }
         for (result, bar) in bars {
             match self.back.ty(&bar) {
-                Ty::Acc(_) => self.add_all(result, bar),
+                FlatTy::Acc(_) => self.add_all(result, bar),
                 _ => self.add_bar(result, bar),
             }
         }
@@ -410,7 +422,8 @@ impl<'s> Reverser<'_, 's> {
         let mut results = source.body.results.clone();
         let (scope, code) = self.close();
         let stored: Vec<Var> = scope.stored.iter().map(|(v, _)| *v).collect();
-        let types: Vec<Ty> = stored.iter().map(|v| self.vars[v.0 as usize].ty.clone()).collect();
+        let types: Vec<FlatTy> =
+            stored.iter().map(|v| self.vars[v.0 as usize].ty.clone()).collect();
         let mut boxed = self.cache.open_reverses.get(key).and_then(|open| open.boxed);
         if stored.len() > MOST_RESIDUALS {
             boxed = boxed.or_else(|| Some(box_type(self.module, &source.name)));
@@ -419,18 +432,18 @@ impl<'s> Reverser<'_, 's> {
         let mut unpacking = Vec::new();
         let residuals = if let Some(id) = boxed {
             self.module.boxes[id.0 as usize].variants[0].fields = types;
-            let object = self.forward_var(Ty::Box(id), Some("kept".into()), 0);
+            let object = self.forward_var(FlatTy::Box(id), Some("kept".into()), 0);
             let fields = stored.iter().map(|v| Atom::Var(*v)).collect();
             let op = Op::New(id, 0, fields);
             body.stmts.push(Stmt { results: vec![object], op, site: SiteId(0) });
             results.push(Atom::Var(object));
-            let object = self.back.var(Ty::Box(id), Some("kept".into()));
+            let object = self.back.var(FlatTy::Box(id), Some("kept".into()));
             params.insert(0, object);
             for (index, (_, var)) in scope.stored.iter().enumerate() {
                 let op = Op::Field { object: Atom::Var(object), tag: 0, index: index as u32 };
                 unpacking.push(Stmt { results: vec![*var], op, site: SiteId(0) });
             }
-            vec![Ty::Box(id)]
+            vec![FlatTy::Box(id)]
         } else {
             results.extend(stored.iter().map(|v| Atom::Var(*v)));
             params.splice(0..0, scope.stored.iter().map(|(_, var)| *var));
@@ -463,11 +476,11 @@ impl<'s> Reverser<'_, 's> {
     fn owner(&self, k: usize, result: &Atom) -> Option<Var> {
         let Atom::Var(v) = result else { return None };
         let root = self.plan.root(*v);
-        (self.plan.place(root) == Place::Result(k)).then_some(root)
+        (self.plan.place(root) == AccumulatorSource::Result(k)).then_some(root)
     }
 
     /// A new variable of the forward part.
-    fn forward_var(&mut self, ty: Ty, name: Option<Name>, home: usize) -> Var {
+    fn forward_var(&mut self, ty: FlatTy, name: Option<Name>, home: usize) -> Var {
         self.vars.push(VarInfo { ty, name });
         self.homes.push(home);
         Var(self.vars.len() as u32 - 1)

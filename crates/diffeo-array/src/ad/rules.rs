@@ -5,11 +5,11 @@
 //! order R, `∂ᵢy = D_c y [∂ᵢc] + w(c, x, ∂ᵢx)` for each variable i, with coefficients of order R - 1. So a rule may use
 //! the function that it belongs to: the order falls until nothing varies.
 
-use super::forward::{declare, forward, Derive, Wanted};
+use super::forward::{declare, forward, Derive, ForwardKey};
 use super::operators::put_body;
 use super::orders::{Indices, Orders};
 use super::reverse::sum;
-use super::series::{from_tangent, make, to_tangent, Coefficient, Form, Recipe};
+use super::series::{from_tangent, make, to_tangent, Recipe, ScaledCoefficient, TangentForm};
 use super::shadow::zero;
 use super::{differentiable, helpers, Rule, Unsupported};
 use crate::build::Builder;
@@ -41,7 +41,7 @@ impl Derive<'_> {
         let mut varying = captured.clone();
         varying.resize(all.len(), false);
         let (function, varied) = if captured.contains(&true) {
-            let wanted = Wanted::new((rule.function, varying.into()), Orders::FIRST);
+            let wanted = ForwardKey::new((rule.function, varying.into()), Orders::FIRST);
             let derived = declare(self.module, self.cache, &wanted);
             for arg in &args[..rule.point] {
                 if self.varies(arg) {
@@ -204,7 +204,7 @@ impl Derive<'_> {
             (slope, vec![false; count].into())
         } else {
             let key = (slope, active.clone().into());
-            let derived = declare(self.module, self.cache, &Wanted::new(key, lower.orders));
+            let derived = declare(self.module, self.cache, &ForwardKey::new(key, lower.orders));
             if derived.params[..] != active[..] {
                 return Err(Unsupported("a bug of Diffeo: what varies in a rule".to_string()));
             }
@@ -267,20 +267,20 @@ struct Recipes {
 
 impl Recipes {
     fn new(indices: &Indices, lower: &Indices, i: usize) -> Recipes {
-        let given = vec![Form::Tangents(indices.width())];
+        let given = vec![TangentForm::Tangents(indices.width())];
         let all = lower.all.iter();
         let places = all.clone().skip(1).filter_map(|beta| indices.place(beta));
-        let truncated = places.map(|place| Coefficient::at(place - 1)).collect();
+        let truncated = places.map(|place| ScaledCoefficient::at(place - 1)).collect();
         let after = |beta: &Vec<u32>| {
             let place = indices.after(beta, i)?;
-            Some(Coefficient { times: beta[i] + 1, ..Coefficient::at(place - 1) })
+            Some(ScaledCoefficient { times: beta[i] + 1, ..ScaledCoefficient::at(place - 1) })
         };
-        let mut shifted: Vec<Coefficient> = all.filter_map(after).collect();
+        let mut shifted: Vec<ScaledCoefficient> = all.filter_map(after).collect();
         let slope = shifted.drain(..1).collect();
-        let made = Form::Tangents(lower.width());
+        let made = TangentForm::Tangents(lower.width());
         Recipes {
             truncated: Recipe::new(given.clone(), made, truncated),
-            slope: Recipe::new(given.clone(), Form::Value, slope),
+            slope: Recipe::new(given.clone(), TangentForm::Value, slope),
             shifted: Recipe::new(given, made, shifted),
         }
     }
@@ -290,8 +290,8 @@ impl Recipes {
 /// are any. Each α is taken from the first variable that it has.
 fn joined(indices: &Indices, lower: &Indices) -> Recipe {
     let forms = match lower.width() {
-        0 => vec![Form::Value],
-        width => vec![Form::Value, Form::Tangents(width)],
+        0 => vec![TangentForm::Value],
+        width => vec![TangentForm::Value, TangentForm::Tangents(width)],
     };
     let mut from = Vec::new();
     for alpha in indices.all.iter().skip(1) {
@@ -303,8 +303,8 @@ fn joined(indices: &Indices, lower: &Indices) -> Recipe {
             0 => (i * forms.len(), 0),
             place => (i * forms.len() + 1, place - 1),
         };
-        from.push(Coefficient { of, place, times: 1, over: alpha[i] });
+        from.push(ScaledCoefficient { of, place, times: 1, over: alpha[i] });
     }
     let given = forms.repeat(indices.orders.k as usize);
-    Recipe::new(given, Form::Tangents(indices.width()), from)
+    Recipe::new(given, TangentForm::Tangents(indices.width()), from)
 }

@@ -5,33 +5,33 @@
 
 use super::nan_guard::watch;
 use super::shadow::{each, field, make_helper, shadow, tangents, varies, zero_tag, zeroed};
-use super::sparse_adjoint::Cx;
+use super::sparse_adjoint::AdjointCx;
 use super::{differentiable, helpers, Deriver};
 use crate::build::Builder;
-use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Ty, Var, Variant};
+use crate::ir::{Atom, BoxId, Elem, FlatTy, FunctionId, Module, Op, Var, Variant};
 use diffeo_calculus::prim::RealOp;
 
 /// In which form tangents are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Form {
+pub(super) enum TangentForm {
     /// One coefficient for each Real, in its place in a value of the type.
     Value,
     /// Tangents, with so many coefficients for each Real; at least one.
     Tangents(usize),
 }
 
-impl Form {
-    fn types(self, module: &mut Module, cache: &mut Deriver, ty: &Ty) -> Vec<Ty> {
+impl TangentForm {
+    fn types(self, module: &mut Module, cache: &mut Deriver, ty: &FlatTy) -> Vec<FlatTy> {
         match self {
-            Form::Value => vec![ty.clone()],
-            Form::Tangents(order) => tangents(module, cache, ty, order),
+            TangentForm::Value => vec![ty.clone()],
+            TangentForm::Tangents(order) => tangents(module, cache, ty, order),
         }
     }
 }
 
 /// A coefficient: `times / over` of one that is given.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Coefficient {
+pub(super) struct ScaledCoefficient {
     /// Of which it is.
     pub of: usize,
     /// Its place there.
@@ -40,33 +40,33 @@ pub(super) struct Coefficient {
     pub over: u32,
 }
 
-impl Coefficient {
+impl ScaledCoefficient {
     /// The one in this place of what is given first.
-    pub fn at(place: usize) -> Coefficient {
-        Coefficient { of: 0, place, times: 1, over: 1 }
+    pub fn at(place: usize) -> ScaledCoefficient {
+        ScaledCoefficient { of: 0, place, times: 1, over: 1 }
     }
 }
 
 /// What is made of what.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Recipe {
-    pub given: Vec<Form>,
-    pub made: Form,
+    pub given: Vec<TangentForm>,
+    pub made: TangentForm,
     /// By coefficient of what is made.
-    pub from: Vec<Coefficient>,
+    pub from: Vec<ScaledCoefficient>,
     /// Whether the program stops if there is a nan in a box that is made, a value. Who asks for that looks at Reals and
     /// arrays itself.
     pub watched: bool,
 }
 
 impl Recipe {
-    pub fn new(given: Vec<Form>, made: Form, from: Vec<Coefficient>) -> Recipe {
+    pub fn new(given: Vec<TangentForm>, made: TangentForm, from: Vec<ScaledCoefficient>) -> Recipe {
         Recipe { given, made, from, watched: false }
     }
 
     /// What functions of boxes take: a value from which the rest is taken, and what is given.
     fn arguments(&self, value: &Atom, given: &[Vec<Atom>]) -> Vec<Atom> {
-        let own = (!self.given.contains(&Form::Value)).then(|| value.clone());
+        let own = (!self.given.contains(&TangentForm::Value)).then(|| value.clone());
         own.into_iter().chain(given.iter().flatten().cloned()).collect()
     }
 }
@@ -74,7 +74,7 @@ impl Recipe {
 /// What a recipe makes of what is given, of a value; what is no Real is that of the value. Nothing is made for tangents
 /// of what has no Reals.
 pub(super) fn make(
-    (b, module, cache): Cx<'_>,
+    (b, module, cache): AdjointCx<'_>,
     value: &Atom,
     given: &[Vec<Atom>],
     recipe: &Recipe,
@@ -82,25 +82,31 @@ pub(super) fn make(
     let ty = b.ty(value);
     if !differentiable(module, &ty) {
         return match recipe.made {
-            Form::Value => vec![value.clone()],
-            Form::Tangents(_) => Vec::new(),
+            TangentForm::Value => vec![value.clone()],
+            TangentForm::Tangents(_) => Vec::new(),
         };
     }
     match (value, ty) {
         (Atom::Unused(_), ty) => {
             recipe.made.types(module, cache, &ty).into_iter().map(Atom::Unused).collect()
         }
-        (_, Ty::Box(id)) => {
+        (_, FlatTy::Box(id)) => {
             let function = of_box(module, cache, id, recipe);
             vec![b.one(module, Op::Call(function, recipe.arguments(value, given)))]
         }
-        (_, Ty::Array(Elem::Box(id), rank)) => {
+        (_, FlatTy::Array(Elem::Box(id), rank)) => {
             let function = of_box(module, cache, id, recipe);
             vec![each(b, module, &recipe.arguments(value, given), rank, function)]
         }
         (
             _,
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_),
+            FlatTy::Real
+            | FlatTy::Int
+            | FlatTy::Bool
+            | FlatTy::Text
+            | FlatTy::Array(..)
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_),
         ) => {
             let mut made = Vec::new();
             for c in &recipe.from {
@@ -118,9 +124,9 @@ fn scaled(b: &mut Builder, module: &Module, x: Atom, (op, by): (RealOp, u32)) ->
     if by == 1 || matches!(x, Atom::Real(0.0)) {
         return x;
     }
-    if let Ty::Array(..) = b.ty(&x) {
+    if let FlatTy::Array(..) = b.ty(&x) {
         let count = b.one(module, Op::Dim(x.clone(), 0));
-        let index: Var = b.var(Ty::Int, None);
+        let index: Var = b.var(FlatTy::Int, None);
         b.open();
         let element = b.one(module, Op::Get(x, vec![Atom::Var(index)]));
         let element = scaled(b, module, element, (op, by));
@@ -137,26 +143,26 @@ fn of_box(module: &mut Module, cache: &mut Deriver, id: BoxId, recipe: &Recipe) 
         return *known;
     }
     let mut params = Vec::new();
-    if !recipe.given.contains(&Form::Value) {
-        params.push(Ty::Box(id));
+    if !recipe.given.contains(&TangentForm::Value) {
+        params.push(FlatTy::Box(id));
     }
     for form in &recipe.given {
-        params.extend(form.types(module, cache, &Ty::Box(id)));
+        params.extend(form.types(module, cache, &FlatTy::Box(id)));
     }
     let (name, made) = match recipe.made {
-        Form::Value => ("from_dot", id),
-        Form::Tangents(order) => ("to_dot", shadow(module, cache, id, order)),
+        TangentForm::Value => ("from_dot", id),
+        TangentForm::Tangents(order) => ("to_dot", shadow(module, cache, id, order)),
     };
     let (mut b, function) = make_helper(module, name, (id, &params), made);
     cache.series.insert(key, function);
     let params: Vec<Atom> = (0..params.len() as u32).map(|i| Atom::Var(Var(i))).collect();
     let mut switch = Switch { made, recipe, object: params[0].clone(), given: params };
-    if let Some(place) = recipe.given.iter().position(|form| *form == Form::Value) {
+    if let Some(place) = recipe.given.iter().position(|form| *form == TangentForm::Value) {
         switch.object = switch.given[place].clone();
     } else {
         switch.given.remove(0);
     }
-    let only = matches!(recipe.given[..], [Form::Tangents(_)]);
+    let only = matches!(recipe.given[..], [TangentForm::Tangents(_)]);
     // Tangents say themselves whether there are any.
     let on = if only { &switch.given[0] } else { &switch.object };
     let on = b.one(module, Op::Tag(on.clone()));
@@ -170,11 +176,13 @@ fn of_box(module: &mut Module, cache: &mut Deriver, id: BoxId, recipe: &Recipe) 
     if only {
         b.open();
         let made = match recipe.made {
-            Form::Value => {
+            TangentForm::Value => {
                 let zeroed = zeroed(module, cache, id);
                 b.one(module, Op::Call(zeroed, vec![switch.object.clone()]))
             }
-            Form::Tangents(_) => b.one(module, Op::New(made, zero_tag(module, id), Vec::new())),
+            TangentForm::Tangents(_) => {
+                b.one(module, Op::New(made, zero_tag(module, id), Vec::new()))
+            }
         };
         default = Some(b.close(vec![made]));
     }
@@ -197,18 +205,18 @@ impl Switch<'_> {
     /// What is made of an alternative; whether the tangents are known to be of it.
     fn arm(
         &self,
-        (b, module, cache): Cx<'_>,
+        (b, module, cache): AdjointCx<'_>,
         (tag, variant): (u32, &Variant),
         known: bool,
     ) -> Atom {
-        if self.recipe.made == Form::Value && !varies(module, variant) {
+        if self.recipe.made == TangentForm::Value && !varies(module, variant) {
             return self.object.clone();
         }
         let mut first = vec![0; self.given.len()];
         let (mut fields, mut numbers) = (Vec::new(), Vec::new());
         for (index, ty) in (0..).zip(&variant.fields) {
             let differentiable = differentiable(module, ty);
-            if !differentiable && self.recipe.made != Form::Value {
+            if !differentiable && self.recipe.made != TangentForm::Value {
                 continue;
             }
             let value = b.one(module, Op::Field { object: self.object.clone(), tag, index });
@@ -220,18 +228,18 @@ impl Switch<'_> {
             for ((given, form), first) in self.given.iter().zip(&self.recipe.given).zip(&mut first)
             {
                 parts.push(match form {
-                    Form::Value if *given == self.object => vec![value.clone()],
-                    Form::Value => {
+                    TangentForm::Value if *given == self.object => vec![value.clone()],
+                    TangentForm::Value => {
                         vec![b.one(module, Op::Field { object: given.clone(), tag, index })]
                     }
-                    Form::Tangents(order) if known => {
+                    TangentForm::Tangents(order) if known => {
                         let count = tangents(module, cache, ty, *order).len() as u32;
                         let places = *first..*first + count;
                         *first += count;
                         let get = |index| Op::Field { object: given.clone(), tag, index };
                         places.map(|index| b.one(module, get(index))).collect()
                     }
-                    Form::Tangents(order) => {
+                    TangentForm::Tangents(order) => {
                         let of = (&self.object, given, &value);
                         field(b, module, cache, of, (tag, index), *order)
                     }
@@ -249,13 +257,21 @@ impl Switch<'_> {
 }
 
 /// What a value with tangents in the place of its Reals is as a tangent; none of what has no Reals.
-pub(super) fn to_tangent(cx: Cx<'_>, value: &Atom) -> Option<Atom> {
-    let recipe = Recipe::new(vec![Form::Value], Form::Tangents(1), vec![Coefficient::at(0)]);
+pub(super) fn to_tangent(cx: AdjointCx<'_>, value: &Atom) -> Option<Atom> {
+    let recipe = Recipe::new(
+        vec![TangentForm::Value],
+        TangentForm::Tangents(1),
+        vec![ScaledCoefficient::at(0)],
+    );
     make(cx, value, &[vec![value.clone()]], &recipe).pop()
 }
 
 /// The value with the Reals of its tangent in the place of its own.
-pub(super) fn from_tangent(cx: Cx<'_>, value: &Atom, dot: &Atom) -> Atom {
-    let recipe = Recipe::new(vec![Form::Tangents(1)], Form::Value, vec![Coefficient::at(0)]);
+pub(super) fn from_tangent(cx: AdjointCx<'_>, value: &Atom, dot: &Atom) -> Atom {
+    let recipe = Recipe::new(
+        vec![TangentForm::Tangents(1)],
+        TangentForm::Value,
+        vec![ScaledCoefficient::at(0)],
+    );
     make(cx, value, &[vec![dot.clone()]], &recipe).pop().unwrap_or(value.clone())
 }

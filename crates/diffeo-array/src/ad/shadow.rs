@@ -9,11 +9,11 @@
 //! those of arrays are bags.
 
 use super::nan_guard::watch;
-use super::sparse_adjoint::{all, bag, nothing, unfold, Cx};
+use super::sparse_adjoint::{all, bag, nothing, unfold, AdjointCx};
 use super::{differentiable, helpers, Deriver};
 use crate::build::Builder;
 use crate::ir::{
-    Atom, BoxId, BoxType, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var, Variant,
+    Atom, BoxId, BoxType, Elem, FlatTy, FunctionId, Module, Op, Scalar, SiteId, Var, Variant,
 };
 use diffeo_base::Name;
 use diffeo_calculus::prim::Comparison;
@@ -47,31 +47,41 @@ pub fn shadow(module: &mut Module, cache: &mut Deriver, id: BoxId, order: usize)
 
 /// The types of tangents of a type, or of so many coefficients; none if there are no Reals in it. There is one shadow
 /// of a box and one stack for all orders.
-pub fn tangents(module: &mut Module, cache: &mut Deriver, ty: &Ty, order: usize) -> Vec<Ty> {
+pub fn tangents(
+    module: &mut Module,
+    cache: &mut Deriver,
+    ty: &FlatTy,
+    order: usize,
+) -> Vec<FlatTy> {
     if !differentiable(module, ty) {
         return Vec::new();
     }
     match ty {
-        Ty::Box(id) => vec![Ty::Box(shadow(module, cache, *id, order))],
-        Ty::Array(Elem::Box(id), rank) => {
+        FlatTy::Box(id) => vec![FlatTy::Box(shadow(module, cache, *id, order))],
+        FlatTy::Array(Elem::Box(id), rank) => {
             let shadow = Elem::Box(shadow(module, cache, *id, order));
             vec![match order {
-                ADJOINT => Ty::Box(bag(module, cache, shadow, *rank)),
-                _ => Ty::Array(shadow, *rank),
+                ADJOINT => FlatTy::Box(bag(module, cache, shadow, *rank)),
+                _ => FlatTy::Array(shadow, *rank),
             }]
         }
-        Ty::Array(elem, rank) if order == ADJOINT => {
-            vec![Ty::Box(bag(module, cache, *elem, *rank))]
+        FlatTy::Array(elem, rank) if order == ADJOINT => {
+            vec![FlatTy::Box(bag(module, cache, *elem, *rank))]
         }
-        Ty::Stack(elems) => {
+        FlatTy::Stack(elems) => {
             let mut all = Vec::new();
             for elem in elems {
                 let types = tangents(module, cache, &elem.ty(), order);
-                all.extend(types.iter().filter_map(Ty::elements).map(|(elem, _)| elem));
+                all.extend(types.iter().filter_map(FlatTy::elements).map(|(elem, _)| elem));
             }
-            vec![Ty::Stack(all.into())]
+            vec![FlatTy::Stack(all.into())]
         }
-        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) => {
+        FlatTy::Real
+        | FlatTy::Int
+        | FlatTy::Bool
+        | FlatTy::Text
+        | FlatTy::Array(..)
+        | FlatTy::Acc(_) => {
             vec![ty.clone(); order.max(1)]
         }
     }
@@ -95,22 +105,30 @@ pub fn zero(
         (Atom::Unused(ty), _) => {
             tangents(module, cache, ty, order).into_iter().map(Atom::Unused).collect()
         }
-        (_, Ty::Box(id)) => vec![zero_box(b, module, cache, *id, order)],
-        (_, Ty::Array(..)) if order == ADJOINT => {
+        (_, FlatTy::Box(id)) => vec![zero_box(b, module, cache, *id, order)],
+        (_, FlatTy::Array(..)) if order == ADJOINT => {
             let types = tangents(module, cache, &ty, order);
-            let bag = |ty| if let Ty::Box(bag) = ty { Some(bag) } else { None };
+            let bag = |ty| if let FlatTy::Box(bag) = ty { Some(bag) } else { None };
             types.into_iter().filter_map(bag).map(|bag| nothing(b, module, bag)).collect()
         }
-        (_, Ty::Array(Elem::Box(id), rank)) => {
+        (_, FlatTy::Array(Elem::Box(id), rank)) => {
             let mut nothing =
                 |b: &mut Builder, module: &mut Module| zero_box(b, module, cache, *id, order);
             vec![zeros(b, module, atom, (*rank, 0), &mut nothing)]
         }
-        (_, Ty::Array(_, rank)) => {
+        (_, FlatTy::Array(_, rank)) => {
             let zeros = zeros(b, module, atom, (*rank, 0), &mut |_, _| Atom::Real(0.0));
             vec![zeros; order.max(1)]
         }
-        (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => {
+        (
+            _,
+            FlatTy::Real
+            | FlatTy::Int
+            | FlatTy::Bool
+            | FlatTy::Text
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_),
+        ) => {
             vec![Atom::Real(0.0); order.max(1)]
         }
     }
@@ -136,7 +154,7 @@ fn zeros(
     element: &mut dyn FnMut(&mut Builder, &mut Module) -> Atom,
 ) -> Atom {
     let count = b.one(module, Op::Dim(array.clone(), dim));
-    let index = b.var(Ty::Int, None);
+    let index = b.var(FlatTy::Int, None);
     b.open();
     let element = match dim + 1 < rank {
         true => zeros(b, module, array, (rank, dim + 1), element),
@@ -155,9 +173,9 @@ pub fn field(
     (tag, index): (u32, u32),
     order: usize,
 ) -> Vec<Atom> {
-    let Ty::Box(id) = b.ty(object) else { return Vec::new() };
+    let FlatTy::Box(id) = b.ty(object) else { return Vec::new() };
     let fields = module.boxes[id.0 as usize].variants[tag as usize].fields.clone();
-    let mut width = |ty: &Ty| tangents(module, cache, ty, order).len() as u32;
+    let mut width = |ty: &FlatTy| tangents(module, cache, ty, order).len() as u32;
     let first: u32 = fields[..index as usize].iter().map(&mut width).sum();
     let count = width(&fields[index as usize]);
     let found = b.one(module, Op::Tag(shadow.clone()));
@@ -191,24 +209,32 @@ pub(super) fn to_adjoint(
         (Atom::Unused(_), ty) => {
             Atom::Unused(tangents(module, cache, &ty, ADJOINT).pop().unwrap_or(ty))
         }
-        (_, Ty::Box(id)) => {
+        (_, FlatTy::Box(id)) => {
             let function = to_box(module, cache, id);
             b.one(module, Op::Call(function, vec![value.clone()]))
         }
-        (_, Ty::Array(Elem::Box(id), rank)) => {
+        (_, FlatTy::Array(Elem::Box(id), rank)) => {
             let function = to_box(module, cache, id);
             let array = each(b, module, std::slice::from_ref(value), rank, function);
             whole((b, module, cache), value, array)
         }
-        (_, Ty::Array(..)) => whole((b, module, cache), value, value.clone()),
-        (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => value.clone(),
+        (_, FlatTy::Array(..)) => whole((b, module, cache), value, value.clone()),
+        (
+            _,
+            FlatTy::Real
+            | FlatTy::Int
+            | FlatTy::Bool
+            | FlatTy::Text
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_),
+        ) => value.clone(),
     })
 }
 
 /// The adjoint of an array, of those of its elements.
-fn whole((b, module, cache): Cx<'_>, value: &Atom, array: Atom) -> Atom {
+fn whole((b, module, cache): AdjointCx<'_>, value: &Atom, array: Atom) -> Atom {
     match tangents(module, cache, &b.ty(value), ADJOINT).pop() {
-        Some(Ty::Box(bag)) => all(b, module, bag, array),
+        Some(FlatTy::Box(bag)) => all(b, module, bag, array),
         Some(_) | None => array,
     }
 }
@@ -216,7 +242,7 @@ fn whole((b, module, cache): Cx<'_>, value: &Atom, array: Atom) -> Atom {
 /// The value with the Reals of its adjoint in the place of its own; whether the program stops if there is a nan in a
 /// box. Who asks for that looks at Reals and arrays itself.
 pub(super) fn from_adjoint(
-    (b, module, cache): Cx<'_>,
+    (b, module, cache): AdjointCx<'_>,
     (value, bar): (&Atom, &Atom),
     watched: bool,
 ) -> Atom {
@@ -226,11 +252,11 @@ pub(super) fn from_adjoint(
     }
     match (value, ty) {
         (Atom::Unused(_), _) => value.clone(),
-        (_, Ty::Box(id)) => {
+        (_, FlatTy::Box(id)) => {
             let function = from_box(module, cache, id, watched);
             b.one(module, Op::Call(function, vec![value.clone(), bar.clone()]))
         }
-        (_, Ty::Array(elem, rank)) => {
+        (_, FlatTy::Array(elem, rank)) => {
             let mut sizes = Vec::new();
             for dim in 0..rank {
                 sizes.push(b.one(module, Op::Dim(value.clone(), dim)));
@@ -240,7 +266,15 @@ pub(super) fn from_adjoint(
             let function = from_box(module, cache, id, watched);
             each(b, module, &[value.clone(), bar], rank, function)
         }
-        (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => bar.clone(),
+        (
+            _,
+            FlatTy::Real
+            | FlatTy::Int
+            | FlatTy::Bool
+            | FlatTy::Text
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_),
+        ) => bar.clone(),
     }
 }
 
@@ -253,7 +287,7 @@ pub(super) fn each(
     f: FunctionId,
 ) -> Atom {
     let count = b.one(module, Op::Dim(arrays[0].clone(), 0));
-    let index = b.var(Ty::Int, None);
+    let index = b.var(FlatTy::Int, None);
     b.open();
     let mut elements = Vec::new();
     for array in arrays {
@@ -273,7 +307,7 @@ fn to_box(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
         return *known;
     }
     let shadow = shadow(module, cache, id, ADJOINT);
-    let (mut b, function) = make_helper(module, "to_bar", (id, &[Ty::Box(id)]), shadow);
+    let (mut b, function) = make_helper(module, "to_bar", (id, &[FlatTy::Box(id)]), shadow);
     cache.to_boxes.insert(id, function);
     let object = Atom::Var(Var(0));
     let on = b.one(module, Op::Tag(object.clone()));
@@ -306,7 +340,7 @@ fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, watched: bool) 
         return *known;
     }
     let shadow = shadow(module, cache, id, ADJOINT);
-    let params = [Ty::Box(id), Ty::Box(shadow)];
+    let params = [FlatTy::Box(id), FlatTy::Box(shadow)];
     let (mut b, function) = make_helper(module, "from_bar", (id, &params), id);
     cache.from_boxes.insert((id, watched), function);
     let (object, bar) = (Atom::Var(Var(0)), Atom::Var(Var(1)));
@@ -370,7 +404,7 @@ pub(super) fn zeroed(module: &mut Module, cache: &mut Deriver, id: BoxId) -> Fun
     if let Some(known) = cache.zeroed.get(&id) {
         return *known;
     }
-    let (mut b, function) = make_helper(module, "zeroed", (id, &[Ty::Box(id)]), id);
+    let (mut b, function) = make_helper(module, "zeroed", (id, &[FlatTy::Box(id)]), id);
     cache.zeroed.insert(id, function);
     let object = Atom::Var(Var(0));
     let on = b.one(module, Op::Tag(object.clone()));
@@ -394,23 +428,23 @@ pub(super) fn zeroed(module: &mut Module, cache: &mut Deriver, id: BoxId) -> Fun
 }
 
 /// A value with zeros in the place of Reals.
-pub(super) fn zero_value((b, module, cache): Cx<'_>, value: Atom) -> Atom {
+pub(super) fn zero_value((b, module, cache): AdjointCx<'_>, value: Atom) -> Atom {
     let ty = b.ty(&value);
     if !differentiable(module, &ty) {
         return value;
     }
     match ty {
-        Ty::Real => Atom::Real(0.0),
-        Ty::Box(id) => {
+        FlatTy::Real => Atom::Real(0.0),
+        FlatTy::Box(id) => {
             let function = zeroed(module, cache, id);
             b.one(module, Op::Call(function, vec![value]))
         }
-        Ty::Array(Elem::Box(id), rank) => {
+        FlatTy::Array(Elem::Box(id), rank) => {
             let function = zeroed(module, cache, id);
             each(b, module, &[value], rank, function)
         }
-        Ty::Array(_, rank) => zeros(b, module, &value, (rank, 0), &mut |_, _| Atom::Real(0.0)),
-        Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => value,
+        FlatTy::Array(_, rank) => zeros(b, module, &value, (rank, 0), &mut |_, _| Atom::Real(0.0)),
+        FlatTy::Int | FlatTy::Bool | FlatTy::Text | FlatTy::Acc(_) | FlatTy::Stack(_) => value,
     }
 }
 
@@ -419,7 +453,7 @@ pub(super) fn zero_value((b, module, cache): Cx<'_>, value: Atom) -> Atom {
 pub(super) fn make_helper(
     module: &mut Module,
     what: &str,
-    (of, params): (BoxId, &[Ty]),
+    (of, params): (BoxId, &[FlatTy]),
     to: BoxId,
 ) -> (Builder, FunctionId) {
     let name = module.boxes[of.0 as usize].name.clone();
@@ -428,6 +462,6 @@ pub(super) fn make_helper(
         b.param(ty.clone(), None);
     }
     let function =
-        helpers::declare(module, &b, Name::from(format!("{name}.{what}")), vec![Ty::Box(to)]);
+        helpers::declare(module, &b, Name::from(format!("{name}.{what}")), vec![FlatTy::Box(to)]);
     (b, function)
 }

@@ -21,7 +21,8 @@ use super::reverse::sum;
 use super::Deriver;
 use crate::build::Builder;
 use crate::ir::{
-    Atom, BoxId, BoxType, Carried, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var, Variant,
+    Atom, BoxId, BoxType, Carried, Elem, FlatTy, FunctionId, Module, Op, Scalar, SiteId, Var,
+    Variant,
 };
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, IntOp};
@@ -33,7 +34,7 @@ const BOTH: u32 = 3;
 const ZERO: u32 = 4;
 
 /// What operations are added to.
-pub(super) type Cx<'a> = (&'a mut Builder, &'a mut Module, &'a mut Deriver);
+pub(super) type AdjointCx<'a> = (&'a mut Builder, &'a mut Module, &'a mut Deriver);
 
 /// The type of the adjoints of arrays of this rank of elements whose adjoints are of this type.
 pub(super) fn bag(module: &mut Module, cache: &mut Deriver, element: Elem, rank: u8) -> BoxId {
@@ -42,15 +43,15 @@ pub(super) fn bag(module: &mut Module, cache: &mut Deriver, element: Elem, rank:
     }
     let rows = match rank {
         0 | 1 => element.ty(),
-        _ => Ty::Box(bag(module, cache, element, rank - 1)),
+        _ => FlatTy::Box(bag(module, cache, element, rank - 1)),
     };
     let made = BoxId(module.boxes.len() as u32);
-    let variant = |name, fields: Vec<Ty>| Variant { name: Name::new(name), fields };
+    let variant = |name, fields: Vec<FlatTy>| Variant { name: Name::new(name), fields };
     let variants = vec![
-        variant("All", vec![Ty::Array(element, rank)]),
-        variant("Part", vec![Ty::Int, rows, Ty::Box(made)]),
-        variant("From", vec![Ty::Int, Ty::Box(made), Ty::Box(made)]),
-        variant("Both", vec![Ty::Box(made), Ty::Box(made)]),
+        variant("All", vec![FlatTy::Array(element, rank)]),
+        variant("Part", vec![FlatTy::Int, rows, FlatTy::Box(made)]),
+        variant("From", vec![FlatTy::Int, FlatTy::Box(made), FlatTy::Box(made)]),
+        variant("Both", vec![FlatTy::Box(made), FlatTy::Box(made)]),
         variant("Zero", Vec::new()),
     ];
     let name = match element {
@@ -74,24 +75,30 @@ pub(super) fn all(b: &mut Builder, module: &Module, bag: BoxId, array: Atom) -> 
 }
 
 /// A bag, if it is not zero, and the adjoint of the element, or the rows, at these indices.
-pub(super) fn part(cx: Cx<'_>, bag: BoxId, old: Option<Atom>, at: &[Atom], of: Atom) -> Atom {
-    let sum = |cx: Cx<'_>, old: Atom| sum(cx.0, cx.1, cx.2, [old, of.clone()]);
+pub(super) fn part(
+    cx: AdjointCx<'_>,
+    bag: BoxId,
+    old: Option<Atom>,
+    at: &[Atom],
+    of: Atom,
+) -> Atom {
+    let sum = |cx: AdjointCx<'_>, old: Atom| sum(cx.0, cx.1, cx.2, [old, of.clone()]);
     part_by(cx, bag, (old, at), of.clone(), &sum)
 }
 
 /// The same, where something adds it to the adjoint of an element.
 pub(super) fn part_by(
-    (b, module, cache): Cx<'_>,
+    (b, module, cache): AdjointCx<'_>,
     bag: BoxId,
     (old, at): (Option<Atom>, &[Atom]),
     of: Atom,
-    sum: &dyn Fn(Cx<'_>, Atom) -> Atom,
+    sum: &dyn Fn(AdjointCx<'_>, Atom) -> Atom,
 ) -> Atom {
     let Some((first, rest)) = at.split_first() else { return of };
     let (_, rank) = cache.bag_types.get(&bag).copied().unwrap_or((Elem::Real, 1));
-    let new = |(b, module, cache): Cx<'_>, old: Atom| {
+    let new = |(b, module, cache): AdjointCx<'_>, old: Atom| {
         let of = match module.boxes[bag.0 as usize].variants[PART as usize].fields[1] {
-            Ty::Box(rows) if rank > 1 => part((b, module, cache), rows, None, rest, of.clone()),
+            FlatTy::Box(rows) if rank > 1 => part((b, module, cache), rows, None, rest, of.clone()),
             _ => of.clone(),
         };
         b.one(module, Op::New(bag, PART, vec![first.clone(), of, old]))
@@ -104,7 +111,7 @@ pub(super) fn part_by(
     b.open();
     let mut array = field(b, module, &old, ALL, 0);
     array = match b.ty(&of) {
-        Ty::Box(rows) if usize::from(rank) > at.len() => {
+        FlatTy::Box(rows) if usize::from(rank) > at.len() => {
             let put = put_function(module, cache, rows, at.len() as u8);
             let args =
                 [array].into_iter().chain(at.iter().cloned()).chain([of.clone(), Atom::Int(0)]);
@@ -126,7 +133,7 @@ pub(super) fn part_by(
 
 /// A bag, if it is not zero, and the adjoint of a slice that begins there.
 pub(super) fn from(
-    (b, module, cache): Cx<'_>,
+    (b, module, cache): AdjointCx<'_>,
     bag: BoxId,
     old: Option<Atom>,
     lo: Atom,
@@ -148,8 +155,8 @@ pub(super) fn from(
 }
 
 /// The adjoints of all elements of an array of these sizes.
-pub(super) fn unfold((b, module, cache): Cx<'_>, of: &Atom, sizes: &[Atom]) -> Atom {
-    let Ty::Box(bag) = b.ty(of) else { return of.clone() };
+pub(super) fn unfold((b, module, cache): AdjointCx<'_>, of: &Atom, sizes: &[Atom]) -> Atom {
+    let FlatTy::Box(bag) = b.ty(of) else { return of.clone() };
     let cond = has_tag(b, module, of, ALL);
     b.open();
     let array = field(b, module, of, ALL, 0);
@@ -185,7 +192,7 @@ pub(super) fn zeros(
         return zero_element(b, module, cache, bag);
     };
     let count = b.one(module, Op::IntFits(IntOp::Max, vec![count.clone(), Atom::Int(0)]));
-    let index = b.var(Ty::Int, None);
+    let index = b.var(FlatTy::Int, None);
     b.open();
     let element = zeros(b, module, cache, bag, rest);
     let body = b.close(vec![element]);
@@ -206,7 +213,7 @@ fn shifted(b: &mut Builder, module: &Module, lo: &Atom, by: Atom) -> Atom {
 }
 
 /// The sum of two bags.
-pub(super) fn both((b, module, cache): Cx<'_>, bag: BoxId, [x, y]: [&Atom; 2]) -> Atom {
+pub(super) fn both((b, module, cache): AdjointCx<'_>, bag: BoxId, [x, y]: [&Atom; 2]) -> Atom {
     let put = put_function(module, cache, bag, 0);
     let into = |b: &mut Builder, module: &Module, x: &Atom, y: &Atom| {
         let array = field(b, module, x, ALL, 0);
@@ -246,11 +253,11 @@ fn put_function(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8
     let (element, rank) = cache.bag_types.get(&bag).copied().unwrap_or((Elem::Real, 1));
     let name = Name::from(format!("{}.put.{}.{before}", module.boxes[bag.0 as usize].name, bag.0));
     let mut b = Builder::new(SiteId(0));
-    let ty = Ty::Array(element, rank + before);
+    let ty = FlatTy::Array(element, rank + before);
     let first = b.param(ty.clone(), Some("array".into()));
-    let prefix: Vec<Atom> = (0..before).map(|_| b.param(Ty::Int, None)).collect();
-    let of = b.param(Ty::Box(bag), Some("bag".into()));
-    let lo = b.param(Ty::Int, Some("lo".into()));
+    let prefix: Vec<Atom> = (0..before).map(|_| b.param(FlatTy::Int, None)).collect();
+    let of = b.param(FlatTy::Box(bag), Some("bag".into()));
+    let lo = b.param(FlatTy::Int, Some("lo".into()));
     let function = declare(module, &b, name, vec![ty.clone()]);
     cache.putters.insert((bag, before), function);
     let call = |array: Atom, of: Atom, lo: Atom| {
@@ -274,7 +281,7 @@ fn put_function(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8
                     let mut indices = prefix.clone();
                     indices.push(shifted(b, module, &lo, index));
                     Some(match b.ty(&part) {
-                        Ty::Box(rows) if rank > 1 => {
+                        FlatTy::Box(rows) if rank > 1 => {
                             let put = put_function(module, cache, rows, before + 1);
                             let args =
                                 [array].into_iter().chain(indices).chain([part, Atom::Int(0)]);
@@ -308,9 +315,9 @@ pub(super) fn scatter_function(module: &mut Module, cache: &mut Deriver, bag: Bo
     let (_, rank) = cache.bag_types.get(&bag).copied().unwrap_or((Elem::Real, 1));
     let name = Name::from(format!("{}.pour.{}", module.boxes[bag.0 as usize].name, bag.0));
     let mut b = Builder::new(SiteId(0));
-    let acc = b.param(Ty::Acc(rank), Some("acc".into()));
-    let of = b.param(Ty::Box(bag), Some("bag".into()));
-    let lo = b.param(Ty::Int, Some("lo".into()));
+    let acc = b.param(FlatTy::Acc(rank), Some("acc".into()));
+    let of = b.param(FlatTy::Box(bag), Some("bag".into()));
+    let lo = b.param(FlatTy::Int, Some("lo".into()));
     let function = declare(module, &b, name, Vec::new());
     cache.pourers.insert(bag, function);
     walk((&mut b, module, cache), (of, bag), None, &mut |cx, tag, at| {
@@ -334,7 +341,7 @@ pub(super) fn scatter_function(module: &mut Module, cache: &mut Deriver, bag: Bo
                 let part = field(b, module, at, PART, 1);
                 let index = shifted(b, module, &lo, index);
                 match b.ty(&part) {
-                    Ty::Box(rows) => {
+                    FlatTy::Box(rows) => {
                         let scatter = scatter_function(module, cache, rows);
                         let row = b.one(module, Op::AccView(acc.clone(), vec![index]));
                         b.emit(module, Op::Call(scatter, vec![row, part, Atom::Int(0)]));
@@ -363,12 +370,12 @@ pub(super) fn scatter_function(module: &mut Module, cache: &mut Deriver, bag: Bo
 
 /// Goes over all that is in a bag: what is done with each, by its tag, gives the state, if there is one.
 fn walk(
-    (b, module, cache): Cx<'_>,
+    (b, module, cache): AdjointCx<'_>,
     (of, bag): (Atom, BoxId),
     state: Option<(Var, Atom)>,
-    each: &mut dyn FnMut(Cx<'_>, u32, &Atom) -> Option<Atom>,
+    each: &mut dyn FnMut(AdjointCx<'_>, u32, &Atom) -> Option<Atom>,
 ) -> Option<Atom> {
-    let rest = b.var(Ty::Box(bag), Some("rest".into()));
+    let rest = b.var(FlatTy::Box(bag), Some("rest".into()));
     let at = Atom::Var(rest);
     let zero = nothing(b, module, bag);
     b.open();
@@ -414,7 +421,7 @@ fn add(
 
 /// Adds all elements of an array to those of another one that begin there. The indices of the other one so far.
 fn put_all(
-    (b, module, cache): Cx<'_>,
+    (b, module, cache): AdjointCx<'_>,
     array: Atom,
     other: &Atom,
     (prefix, lo): (Vec<Atom>, Atom),
@@ -425,7 +432,7 @@ fn put_all(
         return add(b, module, cache, array, prefix, part);
     }
     let count = b.one(module, Op::Dim(other.clone(), at.len() as u8));
-    let (index, param) = (b.var(Ty::Int, None), b.var(b.ty(&array), None));
+    let (index, param) = (b.var(FlatTy::Int, None), b.var(b.ty(&array), None));
     b.open();
     let mut next = prefix;
     next.push(shifted(b, module, &lo, Atom::Var(index)));

@@ -13,7 +13,7 @@ use crate::build::Builder;
 use crate::ir::walk::{same, var};
 use crate::ir::{Atom, Module, Op, Scalar, Var};
 use diffeo_calculus::prim::real::{
-    eval, next_polygamma, row, Condition, Derivative, Partial, POWERS,
+    eval, next_polygamma, row, Condition, DerivativeRule, Partial, POWERS,
 };
 use diffeo_calculus::prim::{Comparison, RealOp};
 use hashbrown::HashMap;
@@ -34,7 +34,7 @@ pub(super) fn coefficients(
     let mut series = Series { b, module, indices, nodes: Vec::new(), negated: HashMap::new() };
     let value = match op {
         Op::Real(op, args) => {
-            if row(*op).derivative == Derivative::Select {
+            if row(*op).derivative == DerivativeRule::Select {
                 return select(series, (*op, args), result, operands);
             }
             let exponent = args.get(1).and_then(Atom::whole).filter(|n| n.abs() <= MULTIPLIED);
@@ -50,7 +50,7 @@ pub(super) fn coefficients(
             if args.len() < 2 || same(&args[0], &args[1]) {
                 nodes[1] = nodes[0];
             }
-            let value = series.find(What::Operation(*op, nodes));
+            let value = series.find(SeriesKind::Operation(*op, nodes));
             series.nodes[value].coefficients[0] = Some(Some(result.clone()));
             value
         }
@@ -96,8 +96,8 @@ const MULTIPLIED: f64 = 64.0;
 const DIVIDED: f64 = 3.0;
 
 /// A series.
-struct Node {
-    what: What,
+struct SeriesNode {
+    what: SeriesKind,
     /// Those that are solved.
     coefficients: Vec<Option<Coefficient>>,
     /// The partial derivatives that are known.
@@ -105,7 +105,7 @@ struct Node {
 }
 
 #[derive(Clone, PartialEq)]
-enum What {
+enum SeriesKind {
     Given,
     /// A number.
     Number(u64),
@@ -118,20 +118,20 @@ struct Series<'a> {
     b: &'a mut Builder,
     module: &'a Module,
     indices: &'a Indices,
-    nodes: Vec<Node>,
+    nodes: Vec<SeriesNode>,
     /// Negated numbers, each with what it is the opposite of.
     negated: HashMap<Var, Atom>,
 }
 
 impl Series<'_> {
-    fn add(&mut self, what: What, known: Vec<Coefficient>) -> usize {
+    fn add(&mut self, what: SeriesKind, known: Vec<Coefficient>) -> usize {
         let mut coefficients: Vec<Option<Coefficient>> = known.into_iter().map(Some).collect();
         coefficients.resize(self.indices.all.len(), None);
-        self.nodes.push(Node { what, coefficients, partials: [None; 2] });
+        self.nodes.push(SeriesNode { what, coefficients, partials: [None; 2] });
         self.nodes.len() - 1
     }
 
-    fn find(&mut self, what: What) -> usize {
+    fn find(&mut self, what: SeriesKind) -> usize {
         match self.nodes.iter().position(|node| node.what == what) {
             Some(known) => known,
             None => self.add(what, Vec::new()),
@@ -145,17 +145,17 @@ impl Series<'_> {
         let mut coefficients = vec![Some(primal.clone())];
         coefficients.extend(known.unwrap_or_default().iter().cloned());
         coefficients.resize(self.indices.all.len(), None);
-        self.add(What::Given, coefficients)
+        self.add(SeriesKind::Given, coefficients)
     }
 
     fn number(&mut self, x: f64) -> usize {
-        let made = self.find(What::Number(x.to_bits()));
+        let made = self.find(SeriesKind::Number(x.to_bits()));
         self.nodes[made].coefficients[0] = Some(Some(Atom::Real(x)));
         made
     }
 
     fn is_number(&self, n: usize, x: f64) -> bool {
-        self.nodes[n].what == What::Number(x.to_bits())
+        self.nodes[n].what == SeriesKind::Number(x.to_bits())
     }
 
     fn operation(&mut self, op: RealOp, args: [usize; 2]) -> usize {
@@ -165,7 +165,7 @@ impl Series<'_> {
         if op == RealOp::Mul && self.is_number(args[1], 1.0) {
             return args[0];
         }
-        self.find(What::Operation(op, args))
+        self.find(SeriesKind::Operation(op, args))
     }
 
     // Arithmetic on coefficients
@@ -261,13 +261,13 @@ impl Series<'_> {
 
     fn solve(&mut self, n: usize, i: usize) -> Coefficient {
         let (op, [a, b]) = match self.nodes[n].what.clone() {
-            What::Given | What::Number(_) => return None,
-            What::Where(holds, number, term) => {
+            SeriesKind::Given | SeriesKind::Number(_) => return None,
+            SeriesKind::Where(holds, number, term) => {
                 let x = self.coefficient(term, i)?;
                 let op = Op::Select(holds, Atom::Real(f64::from_bits(number)), x);
                 return Some(self.b.one(self.module, op));
             }
-            What::Operation(op, args) => (op, args),
+            SeriesKind::Operation(op, args) => (op, args),
         };
         let pairs = &self.indices.pairs[i];
         if op == RealOp::Add {
@@ -371,13 +371,13 @@ impl Series<'_> {
             let size = self.real(RealOp::Abs, vec![size]);
             let tiny = Op::Compare(Comparison::Lt, Scalar::Real, size, Atom::Real(TINY));
             let tiny = self.b.one(self.module, tiny);
-            let y = self.find(What::Where(tiny, f64::NAN.to_bits(), y));
+            let y = self.find(SeriesKind::Where(tiny, f64::NAN.to_bits(), y));
             let product = self.operation(RealOp::Mul, [args[1], y]);
             self.operation(RealOp::Div, [product, args[0]])
         } else {
             match row(op).derivative {
-                Derivative::Partials(partials) => self.term(&partials[which], y, op, args),
-                Derivative::Select => self.number(0.0),
+                DerivativeRule::Partials(partials) => self.term(&partials[which], y, op, args),
+                DerivativeRule::Select => self.number(0.0),
             }
         };
         self.nodes[y].partials[which] = Some(made);
@@ -414,7 +414,7 @@ impl Series<'_> {
                     Condition::Vanishes => vanishes(self.b, self.module, a),
                 };
                 let t = self.term(t, y, op, args);
-                self.find(What::Where(holds, 0.0_f64.to_bits(), t))
+                self.find(SeriesKind::Where(holds, 0.0_f64.to_bits(), t))
             }
         }
     }
@@ -429,7 +429,7 @@ impl Series<'_> {
 
     /// How many powers there are.
     fn powers(&self) -> usize {
-        let power = |node: &&Node| matches!(node.what, What::Operation(RealOp::Pow, _));
+        let power = |node: &&SeriesNode| matches!(node.what, SeriesKind::Operation(RealOp::Pow, _));
         self.nodes.iter().filter(power).count()
     }
 

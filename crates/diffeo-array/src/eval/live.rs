@@ -33,21 +33,21 @@ pub(super) struct LiveStmt {
 
 /// When the variables of a function are used for the last time.
 pub(super) fn live(function: &Function) -> Live {
-    let mut walk = Walk { live: vec![false; function.vars.len()], trail: Vec::new() };
+    let mut walk = LivenessWalk { live: vec![false; function.vars.len()], trail: Vec::new() };
     let mut live = walk.block(&function.body);
     live.enter = walk.dead(&function.params);
     live
 }
 
 /// A walk from the end to the beginning.
-struct Walk {
+struct LivenessWalk {
     /// The variables that are used later.
     live: Vec<bool>,
     /// Those that became so, in order.
     trail: Vec<Var>,
 }
 
-impl Walk {
+impl LivenessWalk {
     /// Those of the variables that nothing uses later.
     fn dead(&self, vars: &[Var]) -> Vec<Var> {
         vars.iter().copied().filter(|var| !self.live[var.0 as usize]).collect()

@@ -10,10 +10,10 @@ mod ops;
 
 use crate::ir::walk::operands;
 use crate::ir::{
-    Atom, Block, Carried, ConstantId, FunctionId, Module, Op, Reduction, SiteId, Stmt, Ty, Var,
+    Atom, Block, Carried, ConstantId, FlatTy, FunctionId, Module, Op, Reduction, SiteId, Stmt, Var,
 };
-use crate::report::{report, Failure, Open, OpenCalls, Why, KEPT};
-use crate::value::{Collector, Value};
+use crate::report::{report, Failure, OpenCall, OpenCalls, Why, KEPT};
+use crate::value::{Collector, FlatValue};
 use diffeo_calculus::eval::{Blocks, Options, RuntimeError};
 use diffeo_calculus::prim::{real, RealOp};
 use live::{live, Live, LiveStmt};
@@ -26,31 +26,31 @@ use std::sync::Arc;
 const CHECK: u64 = 1024;
 
 /// Operands and results.
-type Values = SmallVec<[Value; 4]>;
+type Values = SmallVec<[FlatValue; 4]>;
 
 /// What is known of a constant.
-enum State {
+enum ConstantState {
     Unknown,
     Open,
-    Known(Vec<Value>),
+    Known(Vec<FlatValue>),
 }
 
 /// Runs the functions of a module.
-pub struct Evaluator {
+pub struct FlatEvaluator {
     module: Arc<Module>,
     /// By function.
     live: Vec<Live>,
     options: Options,
-    constants: Vec<State>,
+    constants: Vec<ConstantState>,
     operations: u64,
 }
 
-impl Evaluator {
+impl FlatEvaluator {
     /// An evaluator for a module that lints. Of the options, those on kinks have no meaning here.
-    pub fn new(module: Arc<Module>, options: Options) -> Evaluator {
-        Evaluator {
+    pub fn new(module: Arc<Module>, options: Options) -> FlatEvaluator {
+        FlatEvaluator {
             live: module.functions.iter().map(live).collect(),
-            constants: module.constants.iter().map(|_| State::Unknown).collect(),
+            constants: module.constants.iter().map(|_| ConstantState::Unknown).collect(),
             options,
             operations: 0,
             module,
@@ -60,8 +60,8 @@ impl Evaluator {
     /// The results of the program's entry.
     ///
     /// # Errors
-    /// As for [`Evaluator::call`].
-    pub fn run(&mut self, args: Vec<Value>) -> Result<Vec<Value>, RuntimeError> {
+    /// As for [`FlatEvaluator::call`].
+    pub fn run(&mut self, args: Vec<FlatValue>) -> Result<Vec<FlatValue>, RuntimeError> {
         self.call(self.module.entry, args)
     }
 
@@ -72,9 +72,9 @@ impl Evaluator {
     pub fn call(
         &mut self,
         function: FunctionId,
-        args: Vec<Value>,
-    ) -> Result<Vec<Value>, RuntimeError> {
-        let mut machine = Machine {
+        args: Vec<FlatValue>,
+    ) -> Result<Vec<FlatValue>, RuntimeError> {
+        let mut machine = FlatMachine {
             module: &self.module,
             live: &self.live,
             options: &mut self.options,
@@ -89,8 +89,8 @@ impl Evaluator {
         let result = result.map_err(|stopped| machine.failure(stopped));
         self.operations = machine.operations;
         for constant in &mut self.constants {
-            if matches!(constant, State::Open) {
-                *constant = State::Unknown;
+            if matches!(constant, ConstantState::Open) {
+                *constant = ConstantState::Unknown;
             }
         }
         result
@@ -102,7 +102,7 @@ impl Evaluator {
     }
 }
 
-impl Drop for Evaluator {
+impl Drop for FlatEvaluator {
     /// What is known of blocks is nested as they are.
     fn drop(&mut self) {
         let mut pending = std::mem::take(&mut self.live);
@@ -120,11 +120,11 @@ struct Activation<'m> {
     next: usize,
     /// Where the variables of its function begin.
     base: usize,
-    kind: Kind<'m>,
+    kind: BlockKind<'m>,
 }
 
 /// What a block is to the statement before it in the list of open blocks.
-enum Kind<'m> {
+enum BlockKind<'m> {
     /// What is called from outside.
     Root,
     /// The body of a function that it calls.
@@ -158,23 +158,23 @@ struct Reducing<'m> {
     totals: Vec<Blocks<f64>>,
 }
 
-struct Machine<'m> {
+struct FlatMachine<'m> {
     module: &'m Module,
     live: &'m [Live],
     options: &'m mut Options,
-    constants: &'m mut Vec<State>,
+    constants: &'m mut Vec<ConstantState>,
     operations: u64,
     /// At how many operations the limits are checked next.
     next_check: u64,
     /// The variables of the open functions.
-    vars: Vec<Value>,
+    vars: Vec<FlatValue>,
     /// The open blocks, innermost last.
     open: Vec<Activation<'m>>,
     root: FunctionId,
 }
 
-impl<'m> Machine<'m> {
-    fn start(&mut self, args: Vec<Value>) -> Result<(), Stopped> {
+impl<'m> FlatMachine<'m> {
+    fn start(&mut self, args: Vec<FlatValue>) -> Result<(), Stopped> {
         let Some(function) = self.module.functions.get(self.root.0 as usize) else {
             return Err(internal("there is no such function"));
         };
@@ -184,10 +184,10 @@ impl<'m> Machine<'m> {
         if !fits {
             return Err(internal("arguments of other types than the parameters"));
         }
-        self.enter_function(self.root, args, Kind::Root)
+        self.enter_function(self.root, args, BlockKind::Root)
     }
 
-    fn run(&mut self) -> Result<Vec<Value>, Stopped> {
+    fn run(&mut self) -> Result<Vec<FlatValue>, Stopped> {
         while let Some(top) = self.open.last_mut() {
             match top.block.stmts.get(top.next) {
                 Some(stmt) => {
@@ -223,13 +223,13 @@ impl<'m> Machine<'m> {
         self.open.last().map_or(0, |top| top.base)
     }
 
-    fn value(&self, base: usize, atom: &Atom) -> Value {
+    fn value(&self, base: usize, atom: &Atom) -> FlatValue {
         match atom {
             Atom::Var(var) => self.vars[base + var.0 as usize].clone(),
-            Atom::Real(x) => Value::Real(*x),
-            Atom::Int(n) => Value::Int(*n),
-            Atom::Bool(b) => Value::Bool(*b),
-            Atom::Unused(ty) => Value::unused(ty),
+            Atom::Real(x) => FlatValue::Real(*x),
+            Atom::Int(n) => FlatValue::Int(*n),
+            Atom::Bool(b) => FlatValue::Bool(*b),
+            Atom::Unused(ty) => FlatValue::unused(ty),
         }
     }
 
@@ -244,26 +244,26 @@ impl<'m> Machine<'m> {
     fn release(&mut self, dropped: &[Var]) {
         let base = self.base();
         for var in dropped {
-            self.vars[base + var.0 as usize] = Value::Null;
+            self.vars[base + var.0 as usize] = FlatValue::Null;
         }
     }
 
-    fn set(&mut self, var: Var, value: Value) {
+    fn set(&mut self, var: Var, value: FlatValue) {
         let base = self.base();
         self.vars[base + var.0 as usize] = value;
     }
 
-    fn type_of(&self, var: Var) -> Option<&'m Ty> {
+    fn type_of(&self, var: Var) -> Option<&'m FlatTy> {
         let function = self.open.iter().rev().find_map(|open| match open.kind {
-            Kind::Root => Some(self.root),
-            Kind::Call(function) => Some(function),
-            Kind::Constant(id) => Some(self.module.constants[id.0 as usize].init),
-            Kind::Branch
-            | Kind::For { .. }
-            | Kind::Cond
-            | Kind::While
-            | Kind::Build(_)
-            | Kind::Reduce(_) => None,
+            BlockKind::Root => Some(self.root),
+            BlockKind::Call(function) => Some(function),
+            BlockKind::Constant(id) => Some(self.module.constants[id.0 as usize].init),
+            BlockKind::Branch
+            | BlockKind::For { .. }
+            | BlockKind::Cond
+            | BlockKind::While
+            | BlockKind::Build(_)
+            | BlockKind::Reduce(_) => None,
         })?;
         let vars = &self.module.functions[function.0 as usize].vars;
         vars.get(var.0 as usize).map(|info| &info.ty)
@@ -277,11 +277,11 @@ impl<'m> Machine<'m> {
         operands(&stmt.op, |atom| args.push(self.value(base, atom)));
         self.release(&live.operands);
         match (&stmt.op, args.as_slice()) {
-            (Op::If { then, otherwise, .. }, [Value::Bool(cond)]) => {
+            (Op::If { then, otherwise, .. }, [FlatValue::Bool(cond)]) => {
                 let (block, i) = if *cond { (then, 0) } else { (otherwise, 1) };
-                self.enter(block, &live.blocks[i], Kind::Branch);
+                self.enter(block, &live.blocks[i], BlockKind::Branch);
             }
-            (Op::Switch { arms, default, .. }, [Value::Int(on)]) => {
+            (Op::Switch { arms, default, .. }, [FlatValue::Int(on)]) => {
                 let arm = arms.iter().position(|(value, _)| value == on);
                 let chosen = match (arm, default) {
                     (Some(i), _) => Some((&arms[i].1, i)),
@@ -290,68 +290,69 @@ impl<'m> Machine<'m> {
                 };
                 let (block, i) =
                     chosen.ok_or_else(|| internal(format!("there is no arm for {on}")))?;
-                self.enter(block, &live.blocks[i], Kind::Branch);
+                self.enter(block, &live.blocks[i], BlockKind::Branch);
             }
-            (Op::For { index, carried, body, .. }, [Value::Int(count), ..]) => {
+            (Op::For { index, carried, body, .. }, [FlatValue::Int(count), ..]) => {
                 let count = *count;
                 let state = args.drain(1..).collect();
                 if count < 1 {
                     self.give(state)?;
                 } else {
-                    self.enter(body, &live.blocks[0], Kind::For { index: 0, count });
+                    self.enter(body, &live.blocks[0], BlockKind::For { index: 0, count });
                     self.step(Some((*index, 0)), carried, state);
                 }
             }
             (Op::While { carried, cond, .. }, _) => {
-                self.enter(cond, &live.blocks[0], Kind::Cond);
+                self.enter(cond, &live.blocks[0], BlockKind::Cond);
                 self.step(None, carried, args);
             }
-            (Op::Build { index, body, .. }, [Value::Int(count)]) => {
+            (Op::Build { index, body, .. }, [FlatValue::Int(count)]) => {
                 let results: Option<Vec<Collector>> = stmt
                     .results
                     .iter()
                     .map(|var| match self.type_of(*var) {
-                        Some(Ty::Array(elem, rank)) => Some(Collector::new(*elem, rank - 1)),
+                        Some(FlatTy::Array(elem, rank)) => Some(Collector::new(*elem, rank - 1)),
                         Some(_) | None => None,
                     })
                     .collect();
                 let results = results.ok_or_else(|| internal("a comprehension gives arrays"))?;
                 if *count < 1 {
-                    let results = results.into_iter().map(|c| Value::array(c.finish())).collect();
+                    let results =
+                        results.into_iter().map(|c| FlatValue::array(c.finish())).collect();
                     self.give(results)?;
                 } else {
                     let building = Box::new(Building { index: 0, count: *count, results });
-                    self.enter(body, &live.blocks[0], Kind::Build(building));
+                    self.enter(body, &live.blocks[0], BlockKind::Build(building));
                     self.step(Some((*index, 0)), &[], Values::new());
                 }
             }
-            (Op::Reduce { how, index, body, .. }, [Value::Int(count)]) => {
+            (Op::Reduce { how, index, body, .. }, [FlatValue::Int(count)]) => {
                 if *count < 1 {
-                    self.give(how.iter().map(|how| Value::Real(neutral(*how))).collect())?;
+                    self.give(how.iter().map(|how| FlatValue::Real(neutral(*how))).collect())?;
                 } else {
                     let totals = how.iter().map(|_| Blocks::default()).collect();
                     let reducing = Box::new(Reducing { index: 0, count: *count, how, totals });
-                    self.enter(body, &live.blocks[0], Kind::Reduce(reducing));
+                    self.enter(body, &live.blocks[0], BlockKind::Reduce(reducing));
                     self.step(Some((*index, 0)), &[], Values::new());
                 }
             }
             (Op::Call(function, _), _) => {
-                self.enter_function(*function, args.into_vec(), Kind::Call(*function))?;
+                self.enter_function(*function, args.into_vec(), BlockKind::Call(*function))?;
             }
             (Op::Constant(id), _) => match &self.constants[id.0 as usize] {
-                State::Known(values) => {
+                ConstantState::Known(values) => {
                     let values = values.iter().cloned().collect();
                     self.give(values)?;
                 }
-                State::Open => return Err(Stopped::new(Why::Cycle(*id), [])),
-                State::Unknown => {
-                    self.constants[id.0 as usize] = State::Open;
+                ConstantState::Open => return Err(Stopped::new(Why::Cycle(*id), [])),
+                ConstantState::Unknown => {
+                    self.constants[id.0 as usize] = ConstantState::Open;
                     let init = self.module.constants[id.0 as usize].init;
-                    self.enter_function(init, Vec::new(), Kind::Constant(*id))?;
+                    self.enter_function(init, Vec::new(), BlockKind::Constant(*id))?;
                 }
             },
             (op, _) => {
-                let mut context = ops::Context {
+                let mut context = ops::OpContext {
                     operations: &mut self.operations,
                     trace: &mut *self.options.trace,
                     progress: &mut *self.options.progress,
@@ -378,7 +379,7 @@ impl<'m> Machine<'m> {
 
     // Blocks
 
-    fn enter(&mut self, block: &'m Block, live: &'m Live, kind: Kind<'m>) {
+    fn enter(&mut self, block: &'m Block, live: &'m Live, kind: BlockKind<'m>) {
         let base = self.base();
         self.open.push(Activation { block, live, next: 0, base, kind });
         self.release(&live.enter);
@@ -387,17 +388,17 @@ impl<'m> Machine<'m> {
     fn enter_function(
         &mut self,
         id: FunctionId,
-        args: Vec<Value>,
-        kind: Kind<'m>,
+        args: Vec<FlatValue>,
+        kind: BlockKind<'m>,
     ) -> Result<(), Stopped> {
         let function = &self.module.functions[id.0 as usize];
         let base = self.vars.len();
-        let size = (base + function.vars.len()) * std::mem::size_of::<Value>()
+        let size = (base + function.vars.len()) * std::mem::size_of::<FlatValue>()
             + self.open.len() * std::mem::size_of::<Activation<'_>>();
         if size > self.options.max_stack {
             return Err(Stopped { function: Some(id), ..Stopped::new(Why::TooDeep, []) });
         }
-        self.vars.resize(base + function.vars.len(), Value::Null);
+        self.vars.resize(base + function.vars.len(), FlatValue::Null);
         for (var, arg) in function.params.iter().zip(args) {
             self.vars[base + var.0 as usize] = arg;
         }
@@ -410,7 +411,7 @@ impl<'m> Machine<'m> {
     /// Begins a step of the innermost loop.
     fn step(&mut self, index: Option<(Var, i64)>, carried: &[Carried], state: Values) {
         if let Some((var, i)) = index {
-            self.set(var, Value::Int(i));
+            self.set(var, FlatValue::Int(i));
         }
         for (carried, value) in carried.iter().zip(state) {
             self.set(carried.param, value);
@@ -429,18 +430,18 @@ impl<'m> Machine<'m> {
         let Some(top) = self.open.last_mut() else { return Err(internal("no function is open")) };
         let base = top.base;
         let results = match (&mut top.kind, stmt.map(|stmt| &stmt.op)) {
-            (Kind::Root, _) => return Ok(Some(results)),
-            (Kind::Call(_), _) => {
+            (BlockKind::Root, _) => return Ok(Some(results)),
+            (BlockKind::Call(_), _) => {
                 self.vars.truncate(base);
                 results
             }
-            (Kind::Constant(id), _) => {
-                self.constants[id.0 as usize] = State::Known(results.to_vec());
+            (BlockKind::Constant(id), _) => {
+                self.constants[id.0 as usize] = ConstantState::Known(results.to_vec());
                 self.vars.truncate(base);
                 results
             }
-            (Kind::Branch, _) => results,
-            (Kind::For { index: i, count }, Some(Op::For { index, carried, .. })) => {
+            (BlockKind::Branch, _) => results,
+            (BlockKind::For { index: i, count }, Some(Op::For { index, carried, .. })) => {
                 *i += 1;
                 if *i < *count {
                     let i = *i;
@@ -449,34 +450,36 @@ impl<'m> Machine<'m> {
                 }
                 results
             }
-            (Kind::Cond, Some(Op::While { carried, body, .. })) => match results.as_slice() {
-                [Value::Bool(true)] => {
+            (BlockKind::Cond, Some(Op::While { carried, body, .. })) => match results.as_slice() {
+                [FlatValue::Bool(true)] => {
                     // The statement before it knows what the body drops.
                     let lives = self.open.iter().rev().nth(1).map(|o| &o.live.stmts[o.next - 1]);
                     let Some(lives) = lives else { return Err(internal("no statement is open")) };
                     let live = &lives.blocks[1];
                     self.open.pop();
-                    self.enter(body, live, Kind::While);
+                    self.enter(body, live, BlockKind::While);
                     return Ok(None);
                 }
                 _ => {
                     let params = carried.iter().map(|c| base + c.param.0 as usize);
-                    params.map(|at| std::mem::replace(&mut self.vars[at], Value::Null)).collect()
+                    params
+                        .map(|at| std::mem::replace(&mut self.vars[at], FlatValue::Null))
+                        .collect()
                 }
             },
-            (Kind::While, Some(Op::While { carried, cond, .. })) => {
+            (BlockKind::While, Some(Op::While { carried, cond, .. })) => {
                 let lives = self.open.iter().rev().nth(1).map(|o| &o.live.stmts[o.next - 1]);
                 let Some(lives) = lives else { return Err(internal("no statement is open")) };
                 let live = &lives.blocks[0];
                 self.open.pop();
-                self.enter(cond, live, Kind::Cond);
+                self.enter(cond, live, BlockKind::Cond);
                 self.step(None, carried, results);
                 return Ok(None);
             }
-            (Kind::Build(building), Some(Op::Build { index, .. })) => {
+            (BlockKind::Build(building), Some(Op::Build { index, .. })) => {
                 for (collector, value) in building.results.iter_mut().zip(results) {
                     // A row that nothing else has is made in its place.
-                    if let Value::Array(row) = &value {
+                    if let FlatValue::Array(row) = &value {
                         let copied = if row.data().is_unique() { 0 } else { row.count() };
                         self.operations += copied as u64;
                     }
@@ -490,14 +493,14 @@ impl<'m> Machine<'m> {
                     return Ok(None);
                 }
                 let collectors = std::mem::take(&mut building.results);
-                collectors.into_iter().map(|c| Value::array(c.finish())).collect()
+                collectors.into_iter().map(|c| FlatValue::array(c.finish())).collect()
             }
-            (Kind::Reduce(reducing), Some(Op::Reduce { index, .. })) => {
+            (BlockKind::Reduce(reducing), Some(Op::Reduce { index, .. })) => {
                 let combined = |how: Reduction| move |a, b| Ok::<_, Infallible>(combine(how, a, b));
                 for ((total, how), value) in
                     reducing.totals.iter_mut().zip(reducing.how).zip(&results)
                 {
-                    if let Value::Real(x) = value {
+                    if let FlatValue::Real(x) = value {
                         let Ok(()) = total.push(*x, &mut combined(*how));
                     }
                 }
@@ -510,13 +513,18 @@ impl<'m> Machine<'m> {
                 let totals = std::mem::take(&mut reducing.totals).into_iter();
                 let total = |(blocks, how): (Blocks<f64>, &Reduction)| {
                     let Ok(total) = blocks.total(&mut combined(*how));
-                    Value::Real(combine(*how, neutral(*how), total.unwrap_or(neutral(*how))))
+                    FlatValue::Real(combine(*how, neutral(*how), total.unwrap_or(neutral(*how))))
                 };
                 totals.zip(reducing.how).map(total).collect()
             }
-            (Kind::For { .. } | Kind::Cond | Kind::While | Kind::Build(_) | Kind::Reduce(_), _) => {
-                return Err(internal("a block does not belong to its statement"))
-            }
+            (
+                BlockKind::For { .. }
+                | BlockKind::Cond
+                | BlockKind::While
+                | BlockKind::Build(_)
+                | BlockKind::Reduce(_),
+                _,
+            ) => return Err(internal("a block does not belong to its statement")),
         };
         self.open.pop();
         self.give(results)?;
@@ -533,27 +541,27 @@ impl<'m> Machine<'m> {
             Some(at) => open.block.stmts[at].site,
             None => SiteId(u32::MAX),
         };
-        let mut calls: Vec<Open> = Vec::new();
+        let mut calls: Vec<OpenCall> = Vec::new();
         let innermost = self.open.iter().rev().nth(skipped).map_or(SiteId(u32::MAX), site);
         // A call that found no room has not been opened.
         calls.extend(
             function
                 .filter(|_| !self.open.is_empty())
-                .map(|f| Open { function: f, site: innermost }),
+                .map(|f| OpenCall { function: f, site: innermost }),
         );
         for pair in self.open.windows(2).rev() {
             let function = match pair[1].kind {
-                Kind::Call(function) => function,
-                Kind::Constant(id) => self.module.constants[id.0 as usize].init,
-                Kind::Root
-                | Kind::Branch
-                | Kind::For { .. }
-                | Kind::Cond
-                | Kind::While
-                | Kind::Build(_)
-                | Kind::Reduce(_) => continue,
+                BlockKind::Call(function) => function,
+                BlockKind::Constant(id) => self.module.constants[id.0 as usize].init,
+                BlockKind::Root
+                | BlockKind::Branch
+                | BlockKind::For { .. }
+                | BlockKind::Cond
+                | BlockKind::While
+                | BlockKind::Build(_)
+                | BlockKind::Reduce(_) => continue,
             };
-            calls.push(Open { function, site: site(&pair[0]) });
+            calls.push(OpenCall { function, site: site(&pair[0]) });
         }
         let middle = calls.len().saturating_sub(2 * KEPT);
         let outer = if middle > 0 { calls.split_off(KEPT + middle) } else { Vec::new() };

@@ -3,11 +3,11 @@
 use super::Values;
 use crate::ir::ops::{row, Group};
 use crate::ir::{Check, FunctionId, Op, Scalar, Stop};
-use crate::report::{counts, Operand, Why};
-use crate::value::{elements, locate, Acc, Array, Collector, Data, Sizes, Stack, Value};
+use crate::report::{counts, ErrorOperand, Why};
+use crate::value::{elements, locate, Acc, Collector, Data, FlatArray, FlatValue, Sizes, Stack};
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::Progress;
-use diffeo_calculus::prim::text::{self, Outcome};
+use diffeo_calculus::prim::text::{self, TextResult};
 use diffeo_calculus::prim::{int, real, Comparison, IntOp, TextOp};
 use diffeo_calculus::show;
 use smallvec::smallvec;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub(super) struct Stopped {
     pub why: Why,
-    pub operands: Vec<Operand>,
+    pub operands: Vec<ErrorOperand>,
     /// Whether the statement is that around the innermost block.
     pub outer: bool,
     /// The function for which there is no stack left.
@@ -26,16 +26,16 @@ pub(super) struct Stopped {
 }
 
 impl Stopped {
-    pub fn new(why: Why, operands: impl IntoIterator<Item = Operand>) -> Stopped {
+    pub fn new(why: Why, operands: impl IntoIterator<Item = ErrorOperand>) -> Stopped {
         Stopped { why, operands: operands.into_iter().collect(), outer: false, function: None }
     }
 
     fn ints(why: Why, operands: impl IntoIterator<Item = i64>) -> Stopped {
-        Stopped::new(why, operands.into_iter().map(Operand::Int))
+        Stopped::new(why, operands.into_iter().map(ErrorOperand::Int))
     }
 
     fn text(why: Why, text: &str) -> Stopped {
-        Stopped::new(why, [Operand::Text(text.to_string())])
+        Stopped::new(why, [ErrorOperand::Text(text.to_string())])
     }
 }
 
@@ -69,39 +69,39 @@ fn checked(kind: ErrorKind) -> Stopped {
 }
 
 /// What operations need.
-pub(super) struct Context<'o> {
+pub(super) struct OpContext<'o> {
     pub operations: &'o mut u64,
     pub trace: &'o mut dyn FnMut(&str),
     pub progress: &'o mut dyn FnMut(&Progress<'_>),
 }
 
-impl Context<'_> {
+impl OpContext<'_> {
     fn count(&mut self, elements: usize) {
         *self.operations += elements as u64;
     }
 }
 
-type Results = Result<Values, Stopped>;
+type OpResults = Result<Values, Stopped>;
 
-fn one(value: Value) -> Results {
+fn one(value: FlatValue) -> OpResults {
     Ok(smallvec![value])
 }
 
-fn nothing() -> Results {
+fn nothing() -> OpResults {
     Ok(Values::new())
 }
 
 /// The Ints among operands; `None` if there is something else.
-fn ints(args: &[Value]) -> Option<Sizes> {
-    let int = |value: &Value| match value {
-        Value::Int(n) => Some(*n),
+fn ints(args: &[FlatValue]) -> Option<Sizes> {
+    let int = |value: &FlatValue| match value {
+        FlatValue::Int(n) => Some(*n),
         _ => None,
     };
     args.iter().map(int).collect()
 }
 
 /// The value of an operation that has no blocks and calls nothing.
-pub(super) fn apply(cx: &mut Context<'_>, op: &Op, args: Values) -> Results {
+pub(super) fn apply(cx: &mut OpContext<'_>, op: &Op, args: Values) -> OpResults {
     match op {
         Op::TextOp(of, _) => text_operation(cx, op, *of, &args),
         Op::Check(check) => {
@@ -109,8 +109,8 @@ pub(super) fn apply(cx: &mut Context<'_>, op: &Op, args: Values) -> Results {
             self::check(check, &operands)
         }
         Op::Stop(stop) => match (stop, args.as_slice()) {
-            (Stop::Fail(_), [Value::Text(message)]) => Err(Stopped::text(Why::Fail, message)),
-            (Stop::Shape { what, .. }, [Value::Text(difference)]) => {
+            (Stop::Fail(_), [FlatValue::Text(message)]) => Err(Stopped::text(Why::Fail, message)),
+            (Stop::Shape { what, .. }, [FlatValue::Text(difference)]) => {
                 Err(Stopped::text(Why::Shape(what.clone()), difference))
             }
             (Stop::Nan, []) => Err(Stopped::new(Why::Nan, [])),
@@ -118,26 +118,26 @@ pub(super) fn apply(cx: &mut Context<'_>, op: &Op, args: Values) -> Results {
             (Stop::Fail(_) | Stop::Shape { .. } | Stop::Nan | Stop::Order, _) => Err(mistyped(op)),
         },
         Op::Trace(..) => match args.as_slice() {
-            [Value::Text(label), Value::Text(value)] => {
+            [FlatValue::Text(label), FlatValue::Text(value)] => {
                 (cx.trace)(&format!("{label}: {value}"));
                 nothing()
             }
             _ => Err(mistyped(op)),
         },
         Op::Progress(..) => match args.as_slice() {
-            [Value::Text(label), Value::Int(step), Value::Real(value)] => {
+            [FlatValue::Text(label), FlatValue::Int(step), FlatValue::Real(value)] => {
                 (cx.progress)(&Progress { label, step: *step, value: *value });
                 nothing()
             }
             _ => Err(mistyped(op)),
         },
-        Op::New(_, tag, _) => one(Value::object(*tag, args)),
+        Op::New(_, tag, _) => one(FlatValue::object(*tag, args)),
         Op::Tag(_) => match args.as_slice() {
-            [Value::Box(object)] => one(Value::Int(i64::from(object.tag))),
+            [FlatValue::Box(object)] => one(FlatValue::Int(i64::from(object.tag))),
             _ => Err(mistyped(op)),
         },
         Op::Field { tag, index, .. } => match args.as_slice() {
-            [Value::Box(object)] if object.tag == *tag => {
+            [FlatValue::Box(object)] if object.tag == *tag => {
                 let field = object.fields.get(*index as usize);
                 one(field.ok_or_else(|| mistyped(op))?.clone())
             }
@@ -177,24 +177,30 @@ fn fitting(op: IntOp, a: i64, b: i64) -> Result<i64, Stopped> {
     }
 }
 
-fn scalar(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
+fn scalar(cx: &mut OpContext<'_>, op: &Op, args: &[FlatValue]) -> OpResults {
     let value = match (op, args) {
-        (Op::Real(op, _), [Value::Real(a)]) => Value::Real(real::eval(*op, *a, 0.0)),
-        (Op::Real(op, _), [Value::Real(a), Value::Real(b)]) => Value::Real(real::eval(*op, *a, *b)),
-        (Op::PowInt(..), [Value::Real(x), Value::Int(n)]) => Value::Real(real::power(*x, *n)),
-        (Op::Int(op, _), [Value::Int(a)]) => {
-            Value::Int(int::apply(*op, *a, 0).map_err(|_| Stopped::ints(Why::Int(*op), [*a]))?)
+        (Op::Real(op, _), [FlatValue::Real(a)]) => FlatValue::Real(real::eval(*op, *a, 0.0)),
+        (Op::Real(op, _), [FlatValue::Real(a), FlatValue::Real(b)]) => {
+            FlatValue::Real(real::eval(*op, *a, *b))
         }
-        (Op::Int(op, _), [Value::Int(a), Value::Int(b)]) => {
-            Value::Int(int::apply(*op, *a, *b).map_err(|_| Stopped::ints(Why::Int(*op), [*a, *b]))?)
+        (Op::PowInt(..), [FlatValue::Real(x), FlatValue::Int(n)]) => {
+            FlatValue::Real(real::power(*x, *n))
         }
-        (Op::IntFits(op, _), [Value::Int(a)]) => Value::Int(fitting(*op, *a, 0)?),
-        (Op::IntFits(op, _), [Value::Int(a), Value::Int(b)]) => Value::Int(fitting(*op, *a, *b)?),
-        (Op::Compare(comparison, scalar, ..), [a, b]) => Value::Bool(match (scalar, a, b) {
-            (Scalar::Real, Value::Real(a), Value::Real(b)) => holds(*comparison, a, b),
-            (Scalar::Int, Value::Int(a), Value::Int(b)) => holds(*comparison, a, b),
-            (Scalar::Bool, Value::Bool(a), Value::Bool(b)) => holds(*comparison, a, b),
-            (Scalar::Text, Value::Text(a), Value::Text(b)) => {
+        (Op::Int(op, _), [FlatValue::Int(a)]) => {
+            FlatValue::Int(int::apply(*op, *a, 0).map_err(|_| Stopped::ints(Why::Int(*op), [*a]))?)
+        }
+        (Op::Int(op, _), [FlatValue::Int(a), FlatValue::Int(b)]) => FlatValue::Int(
+            int::apply(*op, *a, *b).map_err(|_| Stopped::ints(Why::Int(*op), [*a, *b]))?,
+        ),
+        (Op::IntFits(op, _), [FlatValue::Int(a)]) => FlatValue::Int(fitting(*op, *a, 0)?),
+        (Op::IntFits(op, _), [FlatValue::Int(a), FlatValue::Int(b)]) => {
+            FlatValue::Int(fitting(*op, *a, *b)?)
+        }
+        (Op::Compare(comparison, scalar, ..), [a, b]) => FlatValue::Bool(match (scalar, a, b) {
+            (Scalar::Real, FlatValue::Real(a), FlatValue::Real(b)) => holds(*comparison, a, b),
+            (Scalar::Int, FlatValue::Int(a), FlatValue::Int(b)) => holds(*comparison, a, b),
+            (Scalar::Bool, FlatValue::Bool(a), FlatValue::Bool(b)) => holds(*comparison, a, b),
+            (Scalar::Text, FlatValue::Text(a), FlatValue::Text(b)) => {
                 cx.count(a.len().min(b.len()));
                 holds::<str>(*comparison, a, b)
             }
@@ -202,59 +208,59 @@ fn scalar(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
                 return Err(mistyped(op));
             }
         }),
-        (Op::Not(_), [Value::Bool(a)]) => Value::Bool(!a),
-        (Op::And(..), [Value::Bool(a), Value::Bool(b)]) => Value::Bool(*a && *b),
-        (Op::Or(..), [Value::Bool(a), Value::Bool(b)]) => Value::Bool(*a || *b),
-        (Op::Select(..), [Value::Bool(c), a, b]) => if *c { a } else { b }.clone(),
-        (Op::ToReal(_), [Value::Int(n)]) => Value::Real(*n as f64),
-        (Op::Round(rounding, _), [Value::Real(x)]) => Value::Int(
+        (Op::Not(_), [FlatValue::Bool(a)]) => FlatValue::Bool(!a),
+        (Op::And(..), [FlatValue::Bool(a), FlatValue::Bool(b)]) => FlatValue::Bool(*a && *b),
+        (Op::Or(..), [FlatValue::Bool(a), FlatValue::Bool(b)]) => FlatValue::Bool(*a || *b),
+        (Op::Select(..), [FlatValue::Bool(c), a, b]) => if *c { a } else { b }.clone(),
+        (Op::ToReal(_), [FlatValue::Int(n)]) => FlatValue::Real(*n as f64),
+        (Op::Round(rounding, _), [FlatValue::Real(x)]) => FlatValue::Int(
             int::round(*rounding, *x)
-                .map_err(|_| Stopped::new(Why::Round(*rounding), [Operand::Real(*x)]))?,
+                .map_err(|_| Stopped::new(Why::Round(*rounding), [ErrorOperand::Real(*x)]))?,
         ),
-        (Op::RoundFits(rounding, _), [Value::Real(x)]) => {
-            Value::Int(int::round(*rounding, *x).unwrap_or_default())
+        (Op::RoundFits(rounding, _), [FlatValue::Real(x)]) => {
+            FlatValue::Int(int::round(*rounding, *x).unwrap_or_default())
         }
-        (Op::IsNan(_), [Value::Real(x)]) => Value::Bool(x.is_nan()),
+        (Op::IsNan(_), [FlatValue::Real(x)]) => FlatValue::Bool(x.is_nan()),
         (op, _) => return Err(mistyped(op)),
     };
     one(value)
 }
 
-fn text(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
+fn text(cx: &mut OpContext<'_>, op: &Op, args: &[FlatValue]) -> OpResults {
     let text = match (op, args) {
         (Op::Text(text), []) => text.to_string(),
-        (Op::AppendText(..), [Value::Text(a), Value::Text(b)]) => {
+        (Op::AppendText(..), [FlatValue::Text(a), FlatValue::Text(b)]) => {
             cx.count(a.len() + b.len());
             format!("{a}{b}")
         }
-        (Op::Show(..), [Value::Real(x)]) => show::real(*x),
-        (Op::Show(..), [Value::Int(n)]) => n.to_string(),
-        (Op::Show(..), [Value::Bool(b)]) => b.to_string(),
-        (Op::Show(..), [Value::Text(text)]) => show::string(text),
+        (Op::Show(..), [FlatValue::Real(x)]) => show::real(*x),
+        (Op::Show(..), [FlatValue::Int(n)]) => n.to_string(),
+        (Op::Show(..), [FlatValue::Bool(b)]) => b.to_string(),
+        (Op::Show(..), [FlatValue::Text(text)]) => show::string(text),
         (op, _) => return Err(mistyped(op)),
     };
-    one(Value::text(&text))
+    one(FlatValue::text(&text))
 }
 
-fn text_operation(cx: &mut Context<'_>, op: &Op, of: TextOp, args: &[Value]) -> Results {
+fn text_operation(cx: &mut OpContext<'_>, op: &Op, of: TextOp, args: &[FlatValue]) -> OpResults {
     let operands = args.iter().map(|value| match value {
-        Value::Int(n) => Ok(text::Operand::Int(*n)),
-        Value::Real(x) => Ok(text::Operand::Real(*x)),
-        Value::Text(text) => Ok(text::Operand::Text(text)),
+        FlatValue::Int(n) => Ok(text::TextOperand::Int(*n)),
+        FlatValue::Real(x) => Ok(text::TextOperand::Real(*x)),
+        FlatValue::Text(text) => Ok(text::TextOperand::Text(text)),
         _ => Err(mistyped(op)),
     });
     let operands = operands.collect::<Result<Vec<_>, _>>()?;
     one(match text::apply(of, &operands).ok_or_else(|| mistyped(op))? {
-        Outcome::Int(n) => Value::Int(n),
-        Outcome::Real(x) => Value::Real(x),
-        Outcome::Text(text) => {
+        TextResult::Int(n) => FlatValue::Int(n),
+        TextResult::Real(x) => FlatValue::Real(x),
+        TextResult::Text(text) => {
             cx.count(text.len());
-            Value::text(&text)
+            FlatValue::text(&text)
         }
     })
 }
 
-fn check(check: &Check, operands: &[i64]) -> Results {
+fn check(check: &Check, operands: &[i64]) -> OpResults {
     let (holds, why) = match (check, operands) {
         (Check::Index { .. }, [index, length]) => ((0..*length).contains(index), Why::Index),
         (Check::Slice { .. }, [lo, hi, length]) => {
@@ -283,30 +289,30 @@ fn check(check: &Check, operands: &[i64]) -> Results {
     }
 }
 
-fn array(cx: &mut Context<'_>, op: &Op, mut args: Values) -> Results {
+fn array(cx: &mut OpContext<'_>, op: &Op, mut args: Values) -> OpResults {
     // Nothing is done with the rest of an array that is to be changed in place.
-    let first = args.first_mut().map(|first| std::mem::replace(first, Value::Null));
+    let first = args.first_mut().map(|first| std::mem::replace(first, FlatValue::Null));
     let rest = args.get(1..).unwrap_or_default();
     let value = match (op, first) {
-        (Op::Dim(_, dim), Some(Value::Array(array))) => {
+        (Op::Dim(_, dim), Some(FlatValue::Array(array))) => {
             let size = array.sizes().get(usize::from(*dim));
-            Value::Int(*size.ok_or_else(|| mistyped(op))?)
+            FlatValue::Int(*size.ok_or_else(|| mistyped(op))?)
         }
-        (Op::Get(..), Some(Value::Array(array))) => {
+        (Op::Get(..), Some(FlatValue::Array(array))) => {
             let indices = ints(rest).ok_or_else(|| mistyped(op))?;
             array.get(&indices).ok_or_else(unchecked)?
         }
-        (Op::Slice { .. }, Some(Value::Array(array))) => match rest {
-            [Value::Int(lo), Value::Int(hi)] => {
-                Value::array(array.slice(*lo, *hi).ok_or_else(unchecked)?)
+        (Op::Slice { .. }, Some(FlatValue::Array(array))) => match rest {
+            [FlatValue::Int(lo), FlatValue::Int(hi)] => {
+                FlatValue::array(array.slice(*lo, *hi).ok_or_else(unchecked)?)
             }
             _ => return Err(mistyped(op)),
         },
-        (Op::Update { .. }, Some(Value::Array(mut array))) => {
-            let value = args.pop().unwrap_or(Value::Null);
+        (Op::Update { .. }, Some(FlatValue::Array(mut array))) => {
+            let value = args.pop().unwrap_or(FlatValue::Null);
             let indices = ints(&args[1..]).ok_or_else(|| mistyped(op))?;
             cx.count(array.set(&indices, value).map_err(checked)?);
-            Value::Array(array)
+            FlatValue::Array(array)
         }
         (Op::Elements(elem, _), first) => {
             let mut collector = Collector::new(*elem, 0);
@@ -314,33 +320,35 @@ fn array(cx: &mut Context<'_>, op: &Op, mut args: Values) -> Results {
             for value in first.into_iter().chain(args.drain(..).skip(1)) {
                 collector.push(value).map_err(checked)?;
             }
-            Value::array(collector.finish())
+            FlatValue::array(collector.finish())
         }
-        (Op::Rows(_), Some(Value::Array(row))) => {
+        (Op::Rows(_), Some(FlatValue::Array(row))) => {
             let mut collector = Collector::of_rows(&row);
             cx.count(row.count() * args.len());
-            let first = Value::Array(row);
+            let first = FlatValue::Array(row);
             for value in std::iter::once(first).chain(args.drain(..).skip(1)) {
                 collector.push(value).map_err(checked)?;
             }
-            Value::array(collector.finish())
+            FlatValue::array(collector.finish())
         }
-        (Op::Empty(elem, rank), _) => Value::array(Array::empty(*elem, *rank)),
-        (Op::Append(..), Some(Value::Array(mut array))) => match rest {
-            [Value::Array(other)] => {
+        (Op::Empty(elem, rank), _) => FlatValue::array(FlatArray::empty(*elem, *rank)),
+        (Op::Append(..), Some(FlatValue::Array(mut array))) => match rest {
+            [FlatValue::Array(other)] => {
                 cx.count(array.append(other).map_err(checked)?);
-                Value::Array(array)
+                FlatValue::Array(array)
             }
             _ => return Err(mistyped(op)),
         },
-        (Op::Reshape(..), Some(Value::Array(array))) => {
+        (Op::Reshape(..), Some(FlatValue::Array(array))) => {
             let sizes = ints(rest).ok_or_else(|| mistyped(op))?;
             let array = array.reshape(sizes);
-            Value::array(array.ok_or_else(|| internal("a reshape to another number of elements"))?)
+            FlatValue::array(
+                array.ok_or_else(|| internal("a reshape to another number of elements"))?,
+            )
         }
-        (Op::ArgSort(_), Some(Value::Array(array))) => {
+        (Op::ArgSort(_), Some(FlatValue::Array(array))) => {
             cx.count(array.count());
-            Value::ints(sorted(&array))
+            FlatValue::ints(sorted(&array))
         }
         (op, _) => return Err(mistyped(op)),
     };
@@ -348,7 +356,7 @@ fn array(cx: &mut Context<'_>, op: &Op, mut args: Values) -> Results {
 }
 
 /// The stable sorting permutation; nan last.
-fn sorted(array: &Array) -> Vec<i64> {
+fn sorted(array: &FlatArray) -> Vec<i64> {
     let mut order: Vec<usize> = (0..array.count()).collect();
     let range = array.range();
     match array.data() {
@@ -363,7 +371,7 @@ fn sorted(array: &Array) -> Vec<i64> {
         Data::Bools(xs) => order.sort_by_key(|&i| xs[range.start + i]),
         Data::Values(xs) => {
             let text = |i: usize| match &xs[range.start + i] {
-                Value::Text(text) => &***text,
+                FlatValue::Text(text) => &***text,
                 _ => "",
             };
             order.sort_by(|&i, &j| text(i).cmp(text(j)));
@@ -372,7 +380,7 @@ fn sorted(array: &Array) -> Vec<i64> {
     order.into_iter().map(|i| i as i64).collect()
 }
 
-fn accumulator(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
+fn accumulator(cx: &mut OpContext<'_>, op: &Op, args: &[FlatValue]) -> OpResults {
     if let Op::AccNew(_) = op {
         let sizes = ints(args).ok_or_else(|| mistyped(op))?;
         let count = elements(&sizes);
@@ -381,11 +389,11 @@ fn accumulator(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
         }
         cx.count(count);
         let numbers = Rc::new(RefCell::new(vec![0.0; count]));
-        return one(Value::Acc(Box::new(Acc { sizes, offset: 0, numbers })));
+        return one(FlatValue::Acc(Box::new(Acc { sizes, offset: 0, numbers })));
     }
-    let [Value::Acc(acc), rest @ ..] = args else { return Err(mistyped(op)) };
+    let [FlatValue::Acc(acc), rest @ ..] = args else { return Err(mistyped(op)) };
     // The number at these indices.
-    let at = |indices: &[Value]| {
+    let at = |indices: &[FlatValue]| {
         let indices = ints(indices).ok_or_else(|| mistyped(op))?;
         match locate(&acc.sizes, &indices) {
             Some((at, [])) => Ok(acc.offset + at),
@@ -393,15 +401,15 @@ fn accumulator(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
         }
     };
     match (op, rest) {
-        (Op::AccAdd(..), [indices @ .., Value::Real(x)]) => {
+        (Op::AccAdd(..), [indices @ .., FlatValue::Real(x)]) => {
             acc.numbers.borrow_mut()[at(indices)?] += x;
             nothing()
         }
-        (Op::AccAddArray(..), [Value::Real(x)]) => {
+        (Op::AccAddArray(..), [FlatValue::Real(x)]) => {
             acc.numbers.borrow_mut()[at(&[])?] += x;
             nothing()
         }
-        (Op::AccAddArray(..), [Value::Array(array)]) => {
+        (Op::AccAddArray(..), [FlatValue::Array(array)]) => {
             let xs = array.reals().ok_or_else(|| mistyped(op))?;
             cx.count(xs.len());
             if xs.len() != elements(&acc.sizes) {
@@ -413,17 +421,17 @@ fn accumulator(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
             }
             nothing()
         }
-        (Op::AccRead(..), indices) => one(Value::Real(acc.numbers.borrow()[at(indices)?])),
+        (Op::AccRead(..), indices) => one(FlatValue::Real(acc.numbers.borrow()[at(indices)?])),
         (Op::AccTake(..), indices) => {
             let at = at(indices)?;
-            one(Value::Real(std::mem::take(&mut acc.numbers.borrow_mut()[at])))
+            one(FlatValue::Real(std::mem::take(&mut acc.numbers.borrow_mut()[at])))
         }
         (Op::AccView(..), indices) => {
             let indices = ints(indices).ok_or_else(|| mistyped(op))?;
             let (at, sizes) = locate(&acc.sizes, &indices).ok_or_else(unchecked)?;
             view(acc, acc.offset + at, sizes.into())
         }
-        (Op::AccSlice { .. }, [Value::Int(lo), Value::Int(hi)]) => {
+        (Op::AccSlice { .. }, [FlatValue::Int(lo), FlatValue::Int(hi)]) => {
             let mut sizes = acc.sizes.clone();
             let length = sizes.first_mut().ok_or_else(|| mistyped(op))?;
             if *lo < 0 || lo > hi || hi > length {
@@ -443,28 +451,28 @@ fn accumulator(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
         (Op::AccGet(_), []) => {
             let numbers = acc.numbers.borrow();
             if acc.sizes.is_empty() {
-                return one(Value::Real(numbers[acc.offset]));
+                return one(FlatValue::Real(numbers[acc.offset]));
             }
             let count = elements(&acc.sizes);
             cx.count(count);
             let copy = numbers[acc.offset..acc.offset + count].to_vec();
-            let array = Array::new(&acc.sizes, Data::Reals(Rc::new(copy)));
-            one(Value::array(array.ok_or_else(|| mistyped(op))?))
+            let array = FlatArray::new(&acc.sizes, Data::Reals(Rc::new(copy)));
+            one(FlatValue::array(array.ok_or_else(|| mistyped(op))?))
         }
         (op, _) => Err(mistyped(op)),
     }
 }
 
-fn view(acc: &Acc, offset: usize, sizes: Sizes) -> Results {
-    one(Value::Acc(Box::new(Acc { sizes, offset, numbers: acc.numbers.clone() })))
+fn view(acc: &Acc, offset: usize, sizes: Sizes) -> OpResults {
+    one(FlatValue::Acc(Box::new(Acc { sizes, offset, numbers: acc.numbers.clone() })))
 }
 
-fn stack(cx: &mut Context<'_>, op: &Op, mut args: Values) -> Results {
+fn stack(cx: &mut OpContext<'_>, op: &Op, mut args: Values) -> OpResults {
     if let Op::StackNew(_) = op {
-        return one(Value::Stack(Rc::new(RefCell::new(Stack { len: 0, values: Vec::new() }))));
+        return one(FlatValue::Stack(Rc::new(RefCell::new(Stack { len: 0, values: Vec::new() }))));
     }
-    let Some(Value::Stack(stack)) =
-        args.first_mut().map(|first| std::mem::replace(first, Value::Null))
+    let Some(FlatValue::Stack(stack)) =
+        args.first_mut().map(|first| std::mem::replace(first, FlatValue::Null))
     else {
         return Err(mistyped(op));
     };
@@ -476,8 +484,8 @@ fn stack(cx: &mut Context<'_>, op: &Op, mut args: Values) -> Results {
             stack.values.extend(args.drain(1..));
             nothing()
         }
-        (Op::StackLen(_), []) => one(Value::Int(stack.len as i64)),
-        (Op::StackGet(..), [Value::Int(at)]) => match usize::try_from(*at) {
+        (Op::StackLen(_), []) => one(FlatValue::Int(stack.len as i64)),
+        (Op::StackGet(..), [FlatValue::Int(at)]) => match usize::try_from(*at) {
             Ok(at) if at < stack.len => {
                 let width = stack.values.len() / stack.len;
                 cx.count(width);

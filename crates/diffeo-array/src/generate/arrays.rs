@@ -1,10 +1,10 @@
 //! Arrays, accumulators and stacks: every access is checked.
 
-use super::Generator;
-use crate::ir::{Atom, Check, Elem, Op, Ty};
+use super::ModuleGenerator;
+use crate::ir::{Atom, Check, Elem, FlatTy, Op};
 use diffeo_calculus::prim::IntOp;
 
-impl Generator<'_> {
+impl ModuleGenerator<'_> {
     pub(super) fn new_array(&mut self, elem: Elem, rank: u8) -> Atom {
         match self.below(3) {
             0 if rank == 1 => {
@@ -13,7 +13,7 @@ impl Generator<'_> {
                 self.one(Op::Elements(elem, elements))
             }
             1 if rank > 1 && !self.done() => {
-                let row = self.atom(&Ty::Array(elem, rank - 1));
+                let row = self.atom(&FlatTy::Array(elem, rank - 1));
                 let count = 1 + self.below(3);
                 self.one(Op::Rows(vec![row; count]))
             }
@@ -28,7 +28,7 @@ impl Generator<'_> {
             .iter()
             .rev()
             .filter_map(|(atom, ty)| match ty {
-                Ty::Array(elem, rank) => Some((atom.clone(), *elem, *rank)),
+                FlatTy::Array(elem, rank) => Some((atom.clone(), *elem, *rank)),
                 _ => None,
             })
             .collect();
@@ -42,7 +42,7 @@ impl Generator<'_> {
     /// An index below a length, which is checked.
     fn index(&mut self, length: &Atom) -> Atom {
         let index = match self.below(4) {
-            0 => self.atom(&Ty::Int),
+            0 => self.atom(&FlatTy::Int),
             // Mostly there is one.
             1 => {
                 let last = self.less(length);
@@ -84,7 +84,7 @@ impl Generator<'_> {
             5 => {
                 let length = self.dim(&array, 0);
                 let lo = self.pick(&[Atom::Int(0), Atom::Int(1), length.clone()]);
-                let hi = if self.below(3) == 0 { self.atom(&Ty::Int) } else { length.clone() };
+                let hi = if self.below(3) == 0 { self.atom(&FlatTy::Int) } else { length.clone() };
                 let check = Check::Slice { lo: lo.clone(), hi: hi.clone(), length };
                 self.emit(Op::Check(check));
                 self.emit(Op::Slice { array, lo, hi });
@@ -116,7 +116,7 @@ impl Generator<'_> {
             let others = self.indices(&array, count);
             self.one(Op::Get(array.clone(), others))
         } else {
-            let row = self.atom(&Ty::Array(elem, rank - count));
+            let row = self.atom(&FlatTy::Array(elem, rank - count));
             for d in 0..rank - count {
                 let (expected, found) = (self.dim(&array, count + d), self.dim(&row, d));
                 self.emit(Op::Check(Check::Size { what: "a row".into(), expected, found }));
@@ -132,7 +132,7 @@ impl Generator<'_> {
             let element = self.atom(&elem.ty());
             self.one(Op::Elements(elem, vec![element]))
         } else {
-            let row = self.atom(&Ty::Array(elem, rank - 1));
+            let row = self.atom(&FlatTy::Array(elem, rank - 1));
             let rows = self.one(Op::Rows(vec![row]));
             for d in 1..rank {
                 let (expected, found) = (self.dim(&array, d), self.dim(&rows, d));
@@ -179,7 +179,7 @@ impl Generator<'_> {
         match self.below(8) {
             0 | 1 => {
                 let indices = self.acc_indices(&sizes);
-                let x = self.atom(&Ty::Real);
+                let x = self.atom(&FlatTy::Real);
                 self.emit(Op::AccAdd(acc, indices, x));
             }
             2 => {
@@ -230,7 +230,7 @@ impl Generator<'_> {
             .iter()
             .rev()
             .filter_map(|(atom, ty)| match ty {
-                Ty::Stack(elems) => Some((atom.clone(), elems.clone())),
+                FlatTy::Stack(elems) => Some((atom.clone(), elems.clone())),
                 _ => None,
             })
             .collect();

@@ -1,15 +1,15 @@
 //! Blocks, calls and boxes, in bounded numbers: what makes programs long.
 
-use super::Generator;
-use crate::ir::{Atom, BoxId, Carried, FunctionId, Op, Reduction, Ty};
+use super::ModuleGenerator;
+use crate::ir::{Atom, BoxId, Carried, FlatTy, FunctionId, Op, Reduction};
 use crate::typing::param_types;
 
 /// How many loops may be open.
 const DEEPEST: usize = 3;
 
-impl Generator<'_> {
+impl ModuleGenerator<'_> {
     pub(super) fn chosen(&mut self) {
-        let cond = self.atom(&Ty::Bool);
+        let cond = self.atom(&FlatTy::Bool);
         let types = self.types(0, 3);
         let then = self.region(&types, |g| g.statements(4));
         let otherwise = self.region(&types, |g| g.statements(4));
@@ -17,7 +17,7 @@ impl Generator<'_> {
     }
 
     pub(super) fn switch(&mut self) {
-        let on = self.atom(&Ty::Int);
+        let on = self.atom(&FlatTy::Int);
         let types = self.types(0, 3);
         let count = self.below(3);
         let arms = (0..count)
@@ -34,7 +34,7 @@ impl Generator<'_> {
             .iter()
             .rev()
             .filter_map(|(atom, ty)| match ty {
-                Ty::Box(id) => Some((atom.clone(), *id)),
+                FlatTy::Box(id) => Some((atom.clone(), *id)),
                 _ => None,
             })
             .collect();
@@ -63,7 +63,7 @@ impl Generator<'_> {
 
     /// How often: seldom more than a few times.
     fn count(&mut self) -> Atom {
-        let array = self.scope.iter().rev().find(|(_, ty)| matches!(ty, Ty::Array(..)));
+        let array = self.scope.iter().rev().find(|(_, ty)| matches!(ty, FlatTy::Array(..)));
         match array.map(|(atom, _)| atom.clone()) {
             Some(array) if self.below(2) == 1 => self.one(Op::Dim(array, 0)),
             _ => Atom::Int(self.below(5) as i64),
@@ -71,7 +71,7 @@ impl Generator<'_> {
     }
 
     /// The variables that a loop carries: with first values.
-    fn carried(&mut self) -> Vec<(Carried, Ty)> {
+    fn carried(&mut self) -> Vec<(Carried, FlatTy)> {
         let types = self.types(0, 4);
         types
             .into_iter()
@@ -84,7 +84,7 @@ impl Generator<'_> {
     }
 
     /// Runs with these variables in scope; gives the types.
-    fn with_carried(&mut self, carried: &[(Carried, Ty)]) {
+    fn with_carried(&mut self, carried: &[(Carried, FlatTy)]) {
         let vars = carried.iter().map(|(c, ty)| (Atom::Var(c.param), ty.clone()));
         self.scope.extend(vars);
     }
@@ -95,16 +95,16 @@ impl Generator<'_> {
         }
         let count = self.count();
         let name = self.variable_name();
-        let index = self.b.var(Ty::Int, name);
+        let index = self.b.var(FlatTy::Int, name);
         let mut carried = self.carried();
         // An accumulator is carried as it is.
         let acc = self.accs.last().cloned().filter(|_| !self.parallel && self.below(2) == 0);
-        let types: Vec<Ty> = carried.iter().map(|(_, ty)| ty.clone()).collect();
+        let types: Vec<FlatTy> = carried.iter().map(|(_, ty)| ty.clone()).collect();
         self.depth += 1;
         let mut own = None;
         let scope = self.scope.len();
         let mut body = self.region(&types, |g| {
-            g.scope.push((Atom::Var(index), Ty::Int));
+            g.scope.push((Atom::Var(index), FlatTy::Int));
             g.with_carried(&carried);
             if let Some((acc, sizes)) = acc {
                 let ty = g.b.ty(&acc);
@@ -130,9 +130,9 @@ impl Generator<'_> {
             return self.scalar();
         }
         let start = Atom::Int(self.below(5) as i64);
-        let left = self.b.var(Ty::Int, Some("left".into()));
+        let left = self.b.var(FlatTy::Int, Some("left".into()));
         let carried = self.carried();
-        let types: Vec<Ty> = carried.iter().map(|(_, ty)| ty.clone()).collect();
+        let types: Vec<FlatTy> = carried.iter().map(|(_, ty)| ty.clone()).collect();
         self.depth += 1;
         let cond = self.region(&[], |g| {
             g.with_carried(&carried);
@@ -160,13 +160,13 @@ impl Generator<'_> {
     }
 
     /// Steps that do not depend on each other: what they share is only read.
-    fn independent(&mut self, types: &[Ty], index: Atom) -> crate::ir::Block {
+    fn independent(&mut self, types: &[FlatTy], index: Atom) -> crate::ir::Block {
         self.depth += 1;
         let outer = std::mem::replace(&mut self.parallel, true);
         let (scope, accs) = (self.scope.clone(), std::mem::take(&mut self.accs));
         self.scope.retain(|(_, ty)| !ty.is_mutable());
         let body = self.region(types, |g| {
-            g.scope.push((index, Ty::Int));
+            g.scope.push((index, FlatTy::Int));
             g.statements(4);
         });
         (self.scope, self.accs, self.parallel) = (scope, accs, outer);
@@ -180,11 +180,11 @@ impl Generator<'_> {
         }
         let count = self.count();
         let name = self.variable_name();
-        let index = self.b.var(Ty::Int, name);
+        let index = self.b.var(FlatTy::Int, name);
         let mut types = self.types(1, 3);
         for ty in &mut types {
             // Ranks stay low.
-            if let Ty::Array(_, rank) = ty {
+            if let FlatTy::Array(_, rank) = ty {
                 *rank = (*rank).min(2);
             }
         }
@@ -197,12 +197,12 @@ impl Generator<'_> {
             return self.scalar();
         }
         let count = self.count();
-        let index = self.b.var(Ty::Int, None);
+        let index = self.b.var(FlatTy::Int, None);
         let number = 1 + self.below(3);
         let how: Vec<Reduction> = (0..number)
             .map(|_| self.pick(&[Reduction::Add, Reduction::Max, Reduction::Min]))
             .collect();
-        let body = self.independent(&vec![Ty::Real; number], Atom::Var(index));
+        let body = self.independent(&vec![FlatTy::Real; number], Atom::Var(index));
         self.emit(Op::Reduce { how, count, index, body });
     }
 
@@ -239,7 +239,7 @@ impl Generator<'_> {
         let mut args: Vec<Atom> = types
             .iter()
             .map(|ty| match ty {
-                Ty::Acc(0) => self.single_accumulator(),
+                FlatTy::Acc(0) => self.single_accumulator(),
                 ty => self.atom(ty),
             })
             .collect();

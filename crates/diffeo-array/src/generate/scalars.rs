@@ -1,9 +1,9 @@
 //! Scalars, texts, and what stops or prints.
 
-use super::Generator;
-use crate::ir::{Atom, Check, Op, Scalar, Stop, Ty};
+use super::ModuleGenerator;
+use crate::ir::{Atom, Check, FlatTy, Op, Scalar, Stop};
 use diffeo_calculus::names::Named;
-use diffeo_calculus::prim::text::{self, Leaf};
+use diffeo_calculus::prim::text::{self, TextType};
 use diffeo_calculus::prim::{int, real, Comparison, IntOp, RealOp, Rounding, TextOp};
 
 /// Operations that give dyadic numbers for dyadic numbers.
@@ -12,7 +12,7 @@ const EXACT: &[RealOp] =
 
 const SCALARS: &[Scalar] = &[Scalar::Real, Scalar::Int, Scalar::Bool, Scalar::Text];
 
-impl Generator<'_> {
+impl ModuleGenerator<'_> {
     pub(super) fn scalar(&mut self) {
         match self.below(11) {
             0..=2 => self.real_operation(),
@@ -27,36 +27,36 @@ impl Generator<'_> {
                 self.emit(Op::Compare(comparison, scalar, a, b));
             }
             6 => {
-                let (a, b) = (self.atom(&Ty::Bool), self.atom(&Ty::Bool));
+                let (a, b) = (self.atom(&FlatTy::Bool), self.atom(&FlatTy::Bool));
                 let op =
                     self.pick(&[Op::Not(a.clone()), Op::And(a.clone(), b.clone()), Op::Or(a, b)]);
                 self.emit(op);
             }
             7 => {
-                let ty = self.pick(&[Ty::Real, Ty::Int, Ty::Bool]);
-                let cond = self.atom(&Ty::Bool);
+                let ty = self.pick(&[FlatTy::Real, FlatTy::Int, FlatTy::Bool]);
+                let cond = self.atom(&FlatTy::Bool);
                 let (a, b) = (self.atom(&ty), self.atom(&ty));
                 self.emit(Op::Select(cond, a, b));
             }
             8 => {
-                let mut n = self.atom(&Ty::Int);
+                let mut n = self.atom(&FlatTy::Int);
                 if !self.features.inexact {
                     n = self.one(Op::Int(IntOp::BitAnd, vec![n, Atom::Int(255)]));
                 }
                 self.emit(Op::ToReal(n));
             }
             9 => {
-                let x = self.atom(&Ty::Real);
+                let x = self.atom(&FlatTy::Real);
                 let rounding = self.pick(Rounding::ALL);
                 self.emit(Op::Round(rounding, x));
                 // Half of any Int fits.
-                let n = self.atom(&Ty::Int);
+                let n = self.atom(&FlatTy::Int);
                 let x = self.one(Op::ToReal(n));
                 let half = self.one(Op::Real(RealOp::Mul, vec![x, Atom::Real(0.5)]));
                 self.emit(Op::RoundFits(rounding, half));
             }
             _ => {
-                let x = self.atom(&Ty::Real);
+                let x = self.atom(&FlatTy::Real);
                 self.emit(Op::IsNan(x));
             }
         }
@@ -64,7 +64,7 @@ impl Generator<'_> {
 
     fn real_operation(&mut self) {
         if self.features.inexact && self.below(8) == 0 {
-            let (x, n) = (self.atom(&Ty::Real), self.atom(&Ty::Int));
+            let (x, n) = (self.atom(&FlatTy::Real), self.atom(&FlatTy::Int));
             self.emit(Op::PowInt(x, n));
             return;
         }
@@ -76,7 +76,7 @@ impl Generator<'_> {
             }
             _ => self.pick(EXACT),
         };
-        let args = (0..real::row(op).arity).map(|_| self.atom(&Ty::Real)).collect();
+        let args = (0..real::row(op).arity).map(|_| self.atom(&FlatTy::Real)).collect();
         self.emit(Op::Real(op, args));
     }
 
@@ -85,7 +85,7 @@ impl Generator<'_> {
             0 => self.pick(&[IntOp::Add, IntOp::Sub, IntOp::Mul]),
             _ => self.pick(IntOp::ALL),
         };
-        let mut args: Vec<Atom> = (0..int::arity(op)).map(|_| self.atom(&Ty::Int)).collect();
+        let mut args: Vec<Atom> = (0..int::arity(op)).map(|_| self.atom(&FlatTy::Int)).collect();
         // Most of the time there is a value.
         let last = args.len() - 1;
         match op {
@@ -138,9 +138,9 @@ impl Generator<'_> {
             let op = self.pick(TextOp::ALL);
             let leaves = text::signature(op).0.iter();
             let operands = leaves.map(|leaf| match leaf {
-                Leaf::Int => self.atom(&Ty::Int),
-                Leaf::Real => self.atom(&Ty::Real),
-                Leaf::Text => self.atom(&Ty::Text),
+                TextType::Int => self.atom(&FlatTy::Int),
+                TextType::Real => self.atom(&FlatTy::Real),
+                TextType::Text => self.atom(&FlatTy::Text),
             });
             let operands = operands.collect();
             self.emit(Op::TextOp(op, operands));
@@ -148,7 +148,7 @@ impl Generator<'_> {
         }
         if self.below(2) == 0 {
             // The second is short, so that texts do not double in loops.
-            let text = self.atom(&Ty::Text);
+            let text = self.atom(&FlatTy::Text);
             let short = self.one(Op::Text(".".into()));
             self.emit(Op::AppendText(text, short));
             return;
@@ -164,19 +164,19 @@ impl Generator<'_> {
 
     /// What prints or stops.
     pub(super) fn effect(&mut self) {
-        let text = self.atom(&Ty::Text);
+        let text = self.atom(&FlatTy::Text);
         match self.below(8) {
             0..=2 => {
-                let value = self.atom(&Ty::Text);
+                let value = self.atom(&FlatTy::Text);
                 self.emit(Op::Trace(text, value));
             }
             3 => {
-                let (step, value) = (self.atom(&Ty::Int), self.atom(&Ty::Real));
+                let (step, value) = (self.atom(&FlatTy::Int), self.atom(&FlatTy::Real));
                 self.emit(Op::Progress(text, step, value));
             }
             4 if self.features.stops => {
-                let (a, b) = (self.atom(&Ty::Int), self.atom(&Ty::Int));
-                let c = self.atom(&Ty::Int);
+                let (a, b) = (self.atom(&FlatTy::Int), self.atom(&FlatTy::Int));
+                let c = self.atom(&FlatTy::Int);
                 let check = self.pick(&[
                     Check::Index { index: a.clone(), length: Atom::Int(8) },
                     Check::Slice { lo: a.clone(), hi: b.clone(), length: Atom::Int(8) },
@@ -187,7 +187,7 @@ impl Generator<'_> {
                 self.emit(Op::Check(check));
             }
             5 if self.features.stops => {
-                let cond = self.atom(&Ty::Bool);
+                let cond = self.atom(&FlatTy::Bool);
                 let ty = self.ty();
                 let stops = self.region(&[], |_| {});
                 let stop = self.pick(&[

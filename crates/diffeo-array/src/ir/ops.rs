@@ -2,11 +2,11 @@
 //! what becomes of references. Walks, printer, parser, lint, passes and the lowering to Low read it; they match
 //! on operations only where those differ.
 
-use super::{Atom, Check, Op, Stop, Ty};
+use super::{Atom, Check, FlatTy, Op, Stop};
 
 /// A row of the table: static properties of an operation.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct OpInfo {
     /// Its word in the text of Flat, or what stands before the point; `print.rs` has the exceptions.
     pub word: &'static str,
     /// What it works on.
@@ -64,7 +64,7 @@ pub enum Output {
 
 /// The type of an operand, and what becomes of a reference to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Operand {
+pub enum OperandKind {
     /// A Real.
     Real,
     /// An Int.
@@ -82,15 +82,15 @@ pub enum Operand {
     Keep,
 }
 
-impl Operand {
+impl OperandKind {
     /// Its type, where the table has it.
-    pub fn ty(self) -> Option<Ty> {
+    pub fn ty(self) -> Option<FlatTy> {
         match self {
-            Operand::Real => Some(Ty::Real),
-            Operand::Int => Some(Ty::Int),
-            Operand::Bool => Some(Ty::Bool),
-            Operand::Text => Some(Ty::Text),
-            Operand::Read | Operand::Change | Operand::Keep => None,
+            OperandKind::Real => Some(FlatTy::Real),
+            OperandKind::Int => Some(FlatTy::Int),
+            OperandKind::Bool => Some(FlatTy::Bool),
+            OperandKind::Text => Some(FlatTy::Text),
+            OperandKind::Read | OperandKind::Change | OperandKind::Keep => None,
         }
     }
 }
@@ -136,69 +136,70 @@ impl Effect {
     }
 }
 
-impl Row {
-    const fn new(word: &'static str, group: Group, output: Output) -> Row {
-        Row { word, group, effect: Effect::NONE, cost: None, fresh: false, output }
+impl OpInfo {
+    const fn new(word: &'static str, group: Group, output: Output) -> OpInfo {
+        OpInfo { word, group, effect: Effect::NONE, cost: None, fresh: false, output }
     }
 
-    const fn scalar(word: &'static str, output: Output) -> Row {
-        Row::new(word, Group::Scalar, output)
+    const fn scalar(word: &'static str, output: Output) -> OpInfo {
+        OpInfo::new(word, Group::Scalar, output)
     }
 
-    const fn text(word: &'static str, output: Output) -> Row {
-        Row::new(word, Group::Text, output)
+    const fn text(word: &'static str, output: Output) -> OpInfo {
+        OpInfo::new(word, Group::Text, output)
     }
 
-    const fn stops(word: &'static str) -> Row {
-        Row::new(word, Group::Effect, Output::None).effect(Effect::STOPS)
+    const fn stops(word: &'static str) -> OpInfo {
+        OpInfo::new(word, Group::Effect, Output::None).effect(Effect::STOPS)
     }
 
-    const fn prints(word: &'static str) -> Row {
-        Row::new(word, Group::Effect, Output::None).effect(Effect::PRINTS)
+    const fn prints(word: &'static str) -> OpInfo {
+        OpInfo::new(word, Group::Effect, Output::None).effect(Effect::PRINTS)
     }
 
-    const fn array(word: &'static str) -> Row {
-        Row::new(word, Group::Array, Output::Rule)
+    const fn array(word: &'static str) -> OpInfo {
+        OpInfo::new(word, Group::Array, Output::Rule)
     }
 
-    const fn control(word: &'static str) -> Row {
-        Row::new(word, Group::Control, Output::Rule)
+    const fn control(word: &'static str) -> OpInfo {
+        OpInfo::new(word, Group::Control, Output::Rule)
     }
 
-    const fn accumulator(word: &'static str) -> Row {
-        Row::new(word, Group::Accumulator, Output::Rule)
+    const fn accumulator(word: &'static str) -> OpInfo {
+        OpInfo::new(word, Group::Accumulator, Output::Rule)
     }
 
-    const fn adds(word: &'static str) -> Row {
-        Row { output: Output::None, ..Row::accumulator(word).effect(Effect::STATE) }
+    const fn adds(word: &'static str) -> OpInfo {
+        OpInfo { output: Output::None, ..OpInfo::accumulator(word).effect(Effect::STATE) }
     }
 
-    const fn effect(self, effect: Effect) -> Row {
-        Row { effect, ..self }
+    const fn effect(self, effect: Effect) -> OpInfo {
+        OpInfo { effect, ..self }
     }
 
-    const fn cost(self, cost: u32) -> Row {
-        Row { cost: Some(cost), ..self }
+    const fn cost(self, cost: u32) -> OpInfo {
+        OpInfo { cost: Some(cost), ..self }
     }
 
-    const fn fresh(self) -> Row {
-        Row { fresh: true, ..self }
+    const fn fresh(self) -> OpInfo {
+        OpInfo { fresh: true, ..self }
     }
 }
 
-/// Gives each operand to a function, with its name and its [`Operand`]. `[&]` or `[&mut]` is how operations are held.
+/// Gives each operand to a function, with its name and its [`OperandKind`]. `[&]` or `[&mut]` is how operations are
+/// held.
 macro_rules! visit {
-    ($how:tt, $each:ident, $name:ident: Reals) => { visit!(@all $each, $name, Operand::Real) };
-    ($how:tt, $each:ident, $name:ident: Ints) => { visit!(@all $each, $name, Operand::Int) };
-    ($how:tt, $each:ident, $name:ident: ReadAll) => { visit!(@all $each, $name, Operand::Read) };
-    ($how:tt, $each:ident, $name:ident: KeepAll) => { visit!(@all $each, $name, Operand::Keep) };
+    ($how:tt, $each:ident, $name:ident: Reals) => { visit!(@all $each, $name, OperandKind::Real) };
+    ($how:tt, $each:ident, $name:ident: Ints) => { visit!(@all $each, $name, OperandKind::Int) };
+    ($how:tt, $each:ident, $name:ident: ReadAll) => { visit!(@all $each, $name, OperandKind::Read) };
+    ($how:tt, $each:ident, $name:ident: KeepAll) => { visit!(@all $each, $name, OperandKind::Keep) };
     ([$($how:tt)*], $each:ident, $name:ident: Carried) => {
         for carried in $name {
-            $each(stringify!($name), Operand::Keep, $($how)* carried.init);
+            $each(stringify!($name), OperandKind::Keep, $($how)* carried.init);
         }
     };
     ($how:tt, $each:ident, $name:ident: $operand:ident) => {
-        $each(stringify!($name), Operand::$operand, $name)
+        $each(stringify!($name), OperandKind::$operand, $name)
     };
     (@all $each:ident, $name:ident, $operand:expr) => {
         for atom in $name {
@@ -225,7 +226,7 @@ macro_rules! operations {
     ) => {
         /// The row of an operation.
         #[allow(unused_variables)]
-        pub fn row(op: &Op) -> Row {
+        pub fn row(op: &Op) -> OpInfo {
             match op {
                 $(form!($plain) => const { $row },)*
                 $(form!($other) => const { $other_row },)*
@@ -233,7 +234,7 @@ macro_rules! operations {
         }
 
         /// The operands of an operation with their names, without those within its regions.
-        pub fn named_operands(op: &Op, mut each: impl FnMut(&'static str, Operand, &Atom)) {
+        pub fn named_operands(op: &Op, mut each: impl FnMut(&'static str, OperandKind, &Atom)) {
             match op {
                 $(form!($plain) => { $(visit!([&], each, $name: $operand);)* })*
                 $(form!($other) => { $(visit!([&], each, $other_name: $other_operand);)* })*
@@ -242,7 +243,7 @@ macro_rules! operations {
 
         /// The operands of an operation, to be changed, without those within its regions.
         pub fn operands_mut(op: &mut Op, mut change: impl FnMut(&mut Atom)) {
-            let mut each = |_: &str, _: Operand, atom: &mut Atom| change(atom);
+            let mut each = |_: &str, _: OperandKind, atom: &mut Atom| change(atom);
             match op {
                 $(form!($plain) => { $(visit!([&mut], each, $name: $operand);)* })*
                 $(form!($other) => { $(visit!([&mut], each, $other_name: $other_operand);)* })*
@@ -276,102 +277,102 @@ macro_rules! form {
 
 operations! {
     plain {
-        [x: Real, n: Int] { Op::PowInt(x, n) } = Row::scalar("pow_int", Output::Real);
-        [a: Bool] { Op::Not(a) } = Row::scalar("not", Output::Bool).cost(1);
-        [a: Bool, b: Bool] { Op::And(a, b) } = Row::scalar("and", Output::Bool).cost(1);
-        [a: Bool, b: Bool] { Op::Or(a, b) } = Row::scalar("or", Output::Bool).cost(1);
+        [x: Real, n: Int] { Op::PowInt(x, n) } = OpInfo::scalar("pow_int", Output::Real);
+        [a: Bool] { Op::Not(a) } = OpInfo::scalar("not", Output::Bool).cost(1);
+        [a: Bool, b: Bool] { Op::And(a, b) } = OpInfo::scalar("and", Output::Bool).cost(1);
+        [a: Bool, b: Bool] { Op::Or(a, b) } = OpInfo::scalar("or", Output::Bool).cost(1);
         [cond: Bool, a: Read, b: Read] { Op::Select(cond, a, b) }
-            = Row::scalar("select", Output::Rule).cost(1);
-        [n: Int] { Op::ToReal(n) } = Row::scalar("to_real", Output::Real).cost(1);
-        [x: Real] { Op::IsNan(x) } = Row::scalar("is_nan", Output::Bool).cost(1);
+            = OpInfo::scalar("select", Output::Rule).cost(1);
+        [n: Int] { Op::ToReal(n) } = OpInfo::scalar("to_real", Output::Real).cost(1);
+        [x: Real] { Op::IsNan(x) } = OpInfo::scalar("is_nan", Output::Bool).cost(1);
 
-        [a: Text, b: Text] { Op::AppendText(a, b) } = Row::text("append_text", Output::Text);
+        [a: Text, b: Text] { Op::AppendText(a, b) } = OpInfo::text("append_text", Output::Text);
 
         [index: Int, length: Int] { Op::Check(Check::Index { index, length }) }
-            = Row::stops("check_index");
+            = OpInfo::stops("check_index");
         [lo: Int, hi: Int, length: Int] { Op::Check(Check::Slice { lo, hi, length }) }
-            = Row::stops("check_slice");
-        [count: Int] { Op::Check(Check::Count(count)) } = Row::stops("check_count");
+            = OpInfo::stops("check_slice");
+        [count: Int] { Op::Check(Check::Count(count)) } = OpInfo::stops("check_count");
         [expected: Int, found: Int] { Op::Check(Check::Rows { expected, found }) }
-            = Row::stops("check_rows");
-        [message: Text] { Op::Stop(Stop::Fail(message)) } = Row::stops("fail");
-        [] { Op::Stop(Stop::Nan) } = Row::stops("fail_nan");
-        [] { Op::Stop(Stop::Order) } = Row::stops("fail_order");
-        [label: Text, value: Text] { Op::Trace(label, value) } = Row::prints("trace");
+            = OpInfo::stops("check_rows");
+        [message: Text] { Op::Stop(Stop::Fail(message)) } = OpInfo::stops("fail");
+        [] { Op::Stop(Stop::Nan) } = OpInfo::stops("fail_nan");
+        [] { Op::Stop(Stop::Order) } = OpInfo::stops("fail_order");
+        [label: Text, value: Text] { Op::Trace(label, value) } = OpInfo::prints("trace");
         [label: Text, step: Int, value: Real] { Op::Progress(label, step, value) }
-            = Row::prints("progress");
+            = OpInfo::prints("progress");
 
-        [array: Read, indices: Ints] { Op::Get(array, indices) } = Row::array("get");
-        [array: Read, lo: Int, hi: Int] { Op::Slice { array, lo, hi } } = Row::array("slice");
+        [array: Read, indices: Ints] { Op::Get(array, indices) } = OpInfo::array("get");
+        [array: Read, lo: Int, hi: Int] { Op::Slice { array, lo, hi } } = OpInfo::array("slice");
         // `uses` of the lowering to Low reads rows, which are copied.
         [array: Change, indices: Ints, value: Keep] { Op::Update { array, indices, value } }
-            = Row::array("update").fresh();
-        [rows: ReadAll] { Op::Rows(rows) } = Row::array("rows").fresh();
-        [a: Change, b: Read] { Op::Append(a, b) } = Row::array("append").fresh();
-        [array: Read, sizes: Ints] { Op::Reshape(array, sizes) } = Row::array("reshape");
-        [array: Read] { Op::ArgSort(array) } = Row::array("arg_sort").fresh();
+            = OpInfo::array("update").fresh();
+        [rows: ReadAll] { Op::Rows(rows) } = OpInfo::array("rows").fresh();
+        [a: Change, b: Read] { Op::Append(a, b) } = OpInfo::array("append").fresh();
+        [array: Read, sizes: Ints] { Op::Reshape(array, sizes) } = OpInfo::array("reshape");
+        [array: Read] { Op::ArgSort(array) } = OpInfo::array("arg_sort").fresh();
 
-        [object: Read] { Op::Tag(object) } = Row::new("tag", Group::Box, Output::Int);
+        [object: Read] { Op::Tag(object) } = OpInfo::new("tag", Group::Box, Output::Int);
 
-        [sizes: Ints] { Op::AccNew(sizes) } = Row::accumulator("acc_new").fresh();
+        [sizes: Ints] { Op::AccNew(sizes) } = OpInfo::accumulator("acc_new").fresh();
         [acc: Read, indices: Ints, value: Real] { Op::AccAdd(acc, indices, value) }
-            = Row::adds("acc_add");
-        [acc: Read, array: Read] { Op::AccAddArray(acc, array) } = Row::adds("acc_add_array");
+            = OpInfo::adds("acc_add");
+        [acc: Read, array: Read] { Op::AccAddArray(acc, array) } = OpInfo::adds("acc_add_array");
         [acc: Read, indices: Ints] { Op::AccRead(acc, indices) }
-            = Row::accumulator("acc_read").effect(Effect::STATE);
+            = OpInfo::accumulator("acc_read").effect(Effect::STATE);
         [acc: Read, indices: Ints] { Op::AccTake(acc, indices) }
-            = Row::accumulator("acc_take").effect(Effect::STATE);
-        [acc: Read, indices: Ints] { Op::AccView(acc, indices) } = Row::accumulator("acc_view");
-        [acc: Read, lo: Int, hi: Int] { Op::AccSlice { acc, lo, hi } } = Row::accumulator("acc_slice");
-        [acc: Read, sizes: Ints] { Op::AccReshape(acc, sizes) } = Row::accumulator("acc_reshape");
+            = OpInfo::accumulator("acc_take").effect(Effect::STATE);
+        [acc: Read, indices: Ints] { Op::AccView(acc, indices) } = OpInfo::accumulator("acc_view");
+        [acc: Read, lo: Int, hi: Int] { Op::AccSlice { acc, lo, hi } } = OpInfo::accumulator("acc_slice");
+        [acc: Read, sizes: Ints] { Op::AccReshape(acc, sizes) } = OpInfo::accumulator("acc_reshape");
         // Consumes the accumulator, whose memory becomes that of the array.
-        [acc: Change] { Op::AccGet(acc) } = Row::accumulator("acc_get").effect(Effect::STATE).fresh();
+        [acc: Change] { Op::AccGet(acc) } = OpInfo::accumulator("acc_get").effect(Effect::STATE).fresh();
 
         [stack: Read, components: KeepAll] { Op::Push(stack, components) }
-            = Row::new("push", Group::Stack, Output::None).effect(Effect::STATE);
+            = OpInfo::new("push", Group::Stack, Output::None).effect(Effect::STATE);
         [stack: Read] { Op::StackLen(stack) }
-            = Row::new("stack_len", Group::Stack, Output::Int).effect(Effect::STATE);
+            = OpInfo::new("stack_len", Group::Stack, Output::Int).effect(Effect::STATE);
         [stack: Read, position: Int] { Op::StackGet(stack, position) }
-            = Row::new("stack_get", Group::Stack, Output::Rule).effect(Effect::STATE);
+            = OpInfo::new("stack_get", Group::Stack, Output::Rule).effect(Effect::STATE);
     }
     other {
-        [xs: Reals] { Op::Real(_, xs) } = Row::scalar("real", Output::Rule);
-        [xs: Ints] { Op::Int(_, xs) } = Row::scalar("int", Output::Rule).effect(Effect::STOPS);
-        [xs: Ints] { Op::IntFits(_, xs) } = Row::scalar("fits", Output::Rule);
-        [a: Read, b: Read] { Op::Compare(_, _, a, b) } = Row::scalar("compare", Output::Rule).cost(1);
-        [x: Real] { Op::RoundFits(_, x) } = Row::scalar("fits", Output::Int).cost(4);
-        [x: Real] { Op::Round(_, x) } = Row::scalar("round", Output::Int).effect(Effect::STOPS);
+        [xs: Reals] { Op::Real(_, xs) } = OpInfo::scalar("real", Output::Rule);
+        [xs: Ints] { Op::Int(_, xs) } = OpInfo::scalar("int", Output::Rule).effect(Effect::STOPS);
+        [xs: Ints] { Op::IntFits(_, xs) } = OpInfo::scalar("fits", Output::Rule);
+        [a: Read, b: Read] { Op::Compare(_, _, a, b) } = OpInfo::scalar("compare", Output::Rule).cost(1);
+        [x: Real] { Op::RoundFits(_, x) } = OpInfo::scalar("fits", Output::Int).cost(4);
+        [x: Real] { Op::Round(_, x) } = OpInfo::scalar("round", Output::Int).effect(Effect::STOPS);
 
-        [] { Op::Text(_) } = Row::text("text", Output::Text);
-        [xs: ReadAll] { Op::TextOp(_, xs) } = Row::text("text", Output::Rule);
-        [a: Read] { Op::Show(_, a) } = Row::text("show", Output::Rule);
+        [] { Op::Text(_) } = OpInfo::text("text", Output::Text);
+        [xs: ReadAll] { Op::TextOp(_, xs) } = OpInfo::text("text", Output::Rule);
+        [a: Read] { Op::Show(_, a) } = OpInfo::text("show", Output::Rule);
 
         [expected: Int, found: Int] { Op::Check(Check::Size { what: _, expected, found }) }
-            = Row::stops("check_size");
-        [difference: Text] { Op::Stop(Stop::Shape { what: _, difference }) } = Row::stops("fail_shape");
+            = OpInfo::stops("check_size");
+        [difference: Text] { Op::Stop(Stop::Shape { what: _, difference }) } = OpInfo::stops("fail_shape");
 
-        [array: Read] { Op::Dim(array, _) } = Row::array("dim").cost(1);
-        [elements: KeepAll] { Op::Elements(_, elements) } = Row::array("elements").fresh();
-        [] { Op::Empty(_, _) } = Row::array("empty");
+        [array: Read] { Op::Dim(array, _) } = OpInfo::array("dim").cost(1);
+        [elements: KeepAll] { Op::Elements(_, elements) } = OpInfo::array("elements").fresh();
+        [] { Op::Empty(_, _) } = OpInfo::array("empty");
 
-        [fields: KeepAll] { Op::New(_, _, fields) } = Row::new("new", Group::Box, Output::Rule);
+        [fields: KeepAll] { Op::New(_, _, fields) } = OpInfo::new("new", Group::Box, Output::Rule);
         [object: Read] { Op::Field { object, tag: _, index: _ } }
-            = Row::new("field", Group::Box, Output::Rule);
+            = OpInfo::new("field", Group::Box, Output::Rule);
 
-        [cond: Bool] { Op::If { cond, then: _, otherwise: _ } } = Row::control("if");
-        [on: Int] { Op::Switch { on, arms: _, default: _ } } = Row::control("switch");
+        [cond: Bool] { Op::If { cond, then: _, otherwise: _ } } = OpInfo::control("if");
+        [on: Int] { Op::Switch { on, arms: _, default: _ } } = OpInfo::control("switch");
         [count: Int, carried: Carried] { Op::For { count, index: _, carried, body: _ } }
-            = Row::control("for");
+            = OpInfo::control("for");
         [carried: Carried] { Op::While { carried, cond: _, body: _ } }
-            = Row::control("while").effect(Effect::STOPS);
+            = OpInfo::control("while").effect(Effect::STOPS);
         // It stops where rows differ in size: `Effects::own`.
-        [count: Int] { Op::Build { count, index: _, body: _ } } = Row::control("build").fresh();
-        [count: Int] { Op::Reduce { how: _, count, index: _, body: _ } } = Row::control("reduce");
+        [count: Int] { Op::Build { count, index: _, body: _ } } = OpInfo::control("build").fresh();
+        [count: Int] { Op::Reduce { how: _, count, index: _, body: _ } } = OpInfo::control("reduce");
 
-        [arguments: ReadAll] { Op::Call(_, arguments) } = Row::new("call", Group::Call, Output::Rule);
-        [] { Op::Constant(_) } = Row::new("constant", Group::Call, Output::Rule);
+        [arguments: ReadAll] { Op::Call(_, arguments) } = OpInfo::new("call", Group::Call, Output::Rule);
+        [] { Op::Constant(_) } = OpInfo::new("constant", Group::Call, Output::Rule);
 
-        [] { Op::StackNew(_) } = Row::new("stack_new", Group::Stack, Output::Rule);
+        [] { Op::StackNew(_) } = OpInfo::new("stack_new", Group::Stack, Output::Rule);
     }
 }
 

@@ -7,7 +7,7 @@
 //! the difference says; the sum is at most the bound, so it fits, and the steps see the same values.
 
 use crate::ir::walk::{deep, has_regions, regions_mut, same, var};
-use crate::ir::{Atom, Block, Carried, Module, Op, Scalar, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, Carried, FlatTy, Module, Op, Scalar, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
 
 /// Loop canonicalisation: see the head of the file.
@@ -35,7 +35,7 @@ fn block(block: &mut Block, vars: &mut Vec<VarInfo>) {
 }
 
 /// What a `while` counts.
-struct Counter {
+struct LoopCounter {
     /// Which carried variable.
     position: usize,
     /// The first value, not negative.
@@ -45,7 +45,7 @@ struct Counter {
     inclusive: bool,
 }
 
-fn found(stmt: &Stmt) -> Option<Counter> {
+fn found(stmt: &Stmt) -> Option<LoopCounter> {
     let Op::While { carried, cond, body } = &stmt.op else { return None };
     let [Stmt { results, op: Op::Compare(comparison, Scalar::Int, a, b), .. }] = &cond.stmts[..]
     else {
@@ -78,14 +78,14 @@ fn found(stmt: &Stmt) -> Option<Counter> {
         }
         (_, _) => false,
     });
-    (fixed && steps).then(|| Counter { position, first, bound: bound.clone(), inclusive })
+    (fixed && steps).then(|| LoopCounter { position, first, bound: bound.clone(), inclusive })
 }
 
-fn counted(stmt: Stmt, counter: &Counter, vars: &mut Vec<VarInfo>, out: &mut Vec<Stmt>) {
+fn counted(stmt: Stmt, counter: &LoopCounter, vars: &mut Vec<VarInfo>, out: &mut Vec<Stmt>) {
     let Stmt { mut results, op, site } = stmt;
     let Op::While { mut carried, mut body, .. } = op else { return };
     let mut fresh = || {
-        vars.push(VarInfo { ty: Ty::Int, name: None });
+        vars.push(VarInfo { ty: FlatTy::Int, name: None });
         Var(vars.len() as u32 - 1)
     };
     let first = Atom::Int(counter.first);

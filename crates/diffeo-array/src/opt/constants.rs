@@ -12,18 +12,19 @@
 
 use super::graph::{call_graph, from_outside};
 use crate::ir::walk::{deep, replace, statements, var};
-use crate::ir::{Atom, Block, BoxId, Carried, Function, Module, Op, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, BoxId, Carried, FlatTy, Function, Module, Op, Stmt, Var};
 use diffeo_calculus::prim::int::apply;
 use diffeo_calculus::prim::IntOp;
 use hashbrown::HashMap;
 
 /// Sparse constant propagation: see the head of the file.
 pub fn constants(mut module: Module) -> Module {
-    let known = Walk::over(&module);
+    let known = ConstantPropagation::over(&module);
     for (function, values) in module.functions.iter_mut().zip(known) {
         let mut constants = HashMap::new();
         for (v, info) in function.vars.iter().enumerate() {
-            if let (Ty::Real | Ty::Int | Ty::Bool, [seen]) = (&info.ty, values.parts(v)) {
+            if let (FlatTy::Real | FlatTy::Int | FlatTy::Bool, [seen]) = (&info.ty, values.parts(v))
+            {
                 constants.extend(seen.atom().map(|atom| (Var(v as u32), atom)));
             }
         }
@@ -66,31 +67,31 @@ impl Seen {
 
 /// How many numbers are looked at of a value: a scalar, the sizes of an array and its elements as if they were one,
 /// the sizes of an accumulator.
-fn parts(ty: &Ty) -> usize {
+fn parts(ty: &FlatTy) -> usize {
     match ty {
-        Ty::Real | Ty::Int | Ty::Bool => 1,
-        Ty::Array(_, rank) => usize::from(*rank) + 1,
-        Ty::Acc(rank) => usize::from(*rank),
-        Ty::Text | Ty::Box(_) | Ty::Stack(_) => 0,
+        FlatTy::Real | FlatTy::Int | FlatTy::Bool => 1,
+        FlatTy::Array(_, rank) => usize::from(*rank) + 1,
+        FlatTy::Acc(rank) => usize::from(*rank),
+        FlatTy::Text | FlatTy::Box(_) | FlatTy::Stack(_) => 0,
     }
 }
 
 /// The parts of several values.
-struct Values {
+struct SeenValues {
     /// Where those of each begin, and behind the last.
     first: Vec<usize>,
     seen: Vec<Seen>,
 }
 
-impl Values {
-    fn of<'a>(types: impl Iterator<Item = &'a Ty>) -> Values {
+impl SeenValues {
+    fn of<'a>(types: impl Iterator<Item = &'a FlatTy>) -> SeenValues {
         let mut first = vec![0];
         let mut next = 0;
         first.extend(types.map(|ty| {
             next += parts(ty);
             next
         }));
-        Values { first, seen: vec![Seen::Nothing; next] }
+        SeenValues { first, seen: vec![Seen::Nothing; next] }
     }
 
     fn parts(&self, value: usize) -> &[Seen] {
@@ -106,13 +107,13 @@ impl Values {
 }
 
 /// Goes over functions again and again, until nothing more is seen.
-struct Walk<'m> {
+struct ConstantPropagation<'m> {
     module: &'m Module,
     /// Of each function, its variables, and its results.
-    vars: Vec<Values>,
-    results: Vec<Values>,
+    vars: Vec<SeenValues>,
+    results: Vec<SeenValues>,
     /// The fields of boxes, and the functions that read them.
-    fields: HashMap<(BoxId, u32), (Values, Vec<usize>)>,
+    fields: HashMap<(BoxId, u32), (SeenValues, Vec<usize>)>,
     callers: Vec<Vec<usize>>,
     /// The functions that may see more than when they were gone over.
     open: Vec<bool>,
@@ -123,19 +124,19 @@ struct Walk<'m> {
     again: bool,
 }
 
-impl<'m> Walk<'m> {
+impl<'m> ConstantPropagation<'m> {
     /// The variables of each function.
-    fn over(module: &'m Module) -> Vec<Values> {
+    fn over(module: &'m Module) -> Vec<SeenValues> {
         let graph = call_graph(module);
         let mut callers = vec![Vec::new(); module.functions.len()];
         for (f, callees) in graph.callees.iter().enumerate() {
             callees.iter().for_each(|callee| callers[*callee].push(f));
         }
-        let of_vars = |f: &Function| Values::of(f.vars.iter().map(|info| &info.ty));
-        let mut walk = Walk {
+        let of_vars = |f: &Function| SeenValues::of(f.vars.iter().map(|info| &info.ty));
+        let mut walk = ConstantPropagation {
             module,
             vars: module.functions.iter().map(of_vars).collect(),
-            results: module.functions.iter().map(|f| Values::of(f.results.iter())).collect(),
+            results: module.functions.iter().map(|f| SeenValues::of(f.results.iter())).collect(),
             fields: HashMap::new(),
             callers,
             open: vec![false; module.functions.len()],
@@ -161,7 +162,7 @@ impl<'m> Walk<'m> {
     fn boxes(&mut self) {
         for (id, ty) in self.module.boxes.iter().enumerate() {
             for (tag, variant) in ty.variants.iter().enumerate() {
-                let values = Values::of(variant.fields.iter());
+                let values = SeenValues::of(variant.fields.iter());
                 self.fields.insert((BoxId(id as u32), tag as u32), (values, Vec::new()));
             }
         }
@@ -178,9 +179,14 @@ impl<'m> Walk<'m> {
     }
 
     /// A variant of the type of a box in a function.
-    fn variant(&mut self, f: usize, object: &Atom, tag: u32) -> Option<&mut (Values, Vec<usize>)> {
+    fn variant(
+        &mut self,
+        f: usize,
+        object: &Atom,
+        tag: u32,
+    ) -> Option<&mut (SeenValues, Vec<usize>)> {
         match &self.module.functions[f].vars[var(object)?.0 as usize].ty {
-            Ty::Box(id) => self.fields.get_mut(&(*id, tag)),
+            FlatTy::Box(id) => self.fields.get_mut(&(*id, tag)),
             _ => None,
         }
     }

@@ -29,7 +29,7 @@ pub fn cse(mut module: Module) -> Module {
             blocks: Vec::new(),
             known: HashTable::new(),
             defs: vec![None; function.vars.len()],
-            scope: Scope::default(),
+            scope: CseScope::default(),
         };
         function.body = cx.block(body);
     }
@@ -44,15 +44,15 @@ struct Cse<'a> {
     /// The statements so far of this block and of those around it, the outermost first.
     blocks: Vec<Vec<Stmt>>,
     /// Those that may stand for later ones, by [`hash`].
-    known: HashTable<Known>,
+    known: HashTable<AvailableStmt>,
     /// The comparisons of Ints for equality that variables are results of.
     defs: Vec<Option<(Atom, Atom)>>,
-    scope: Scope,
+    scope: CseScope,
 }
 
 /// A statement of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Known {
+struct AvailableStmt {
     hash: u64,
     /// How many blocks are around its own.
     depth: u32,
@@ -62,8 +62,8 @@ struct Known {
 
 /// What ends with the block.
 #[derive(Default)]
-struct Scope {
-    known: Vec<Known>,
+struct CseScope {
+    known: Vec<AvailableStmt>,
     equal: Vec<Var>,
 }
 
@@ -141,7 +141,7 @@ impl Cse<'_> {
             let checked = Op::Int(*op, xs.clone());
             found = self.find(self::hash(&checked), &checked);
         }
-        if let Some(Known { depth, index, .. }) = found {
+        if let Some(AvailableStmt { depth, index, .. }) = found {
             let known = &self.blocks[depth as usize][index as usize];
             for (v, old) in stmt.results.iter().zip(&known.results) {
                 self.subst[v.0 as usize] = Some(Atom::Var(*old));
@@ -154,7 +154,7 @@ impl Cse<'_> {
         }
         let depth = self.blocks.len() - 1;
         let index = self.blocks[depth].len() as u32;
-        let known = Known { hash, depth: depth as u32, index };
+        let known = AvailableStmt { hash, depth: depth as u32, index };
         self.known.insert_unique(hash, known, |known| known.hash);
         self.scope.known.push(known);
         if let Op::Check(Check::Size { expected, found, .. }) = &stmt.op {
@@ -164,8 +164,8 @@ impl Cse<'_> {
     }
 
     /// A statement in scope with an equal operation.
-    fn find(&self, hash: u64, op: &Op) -> Option<Known> {
-        let is_equal = |known: &Known| {
+    fn find(&self, hash: u64, op: &Op) -> Option<AvailableStmt> {
+        let is_equal = |known: &AvailableStmt| {
             known.hash == hash
                 && equal(&self.blocks[known.depth as usize][known.index as usize].op, op)
         };

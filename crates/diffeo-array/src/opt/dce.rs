@@ -9,7 +9,7 @@
 use super::effects::Effects;
 use super::shapes::Shapes;
 use crate::ir::walk::{deep, operands, regions};
-use crate::ir::{Atom, Block, Constant, Function, Module, Op, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, Constant, FlatTy, Function, Module, Op, Stmt, Var};
 
 /// Dead-code elimination: see the head of the file.
 pub fn dce(module: Module) -> Module {
@@ -24,41 +24,41 @@ pub(super) fn dce_within(module: Module) -> Module {
 }
 
 /// A variable, a statement or a result of a function of the module, numbered.
-type Node = u32;
+type NodeId = u32;
 
 /// What is needed.
 struct Needs {
     live: Vec<bool>,
     /// The first node of each function: its variables; then come its results, then its statements, in the order
     /// of the text.
-    first: Vec<Node>,
-    results: Vec<Node>,
-    stmts: Vec<Node>,
+    first: Vec<NodeId>,
+    results: Vec<NodeId>,
+    stmts: Vec<NodeId>,
     functions: Vec<bool>,
     constants: Vec<bool>,
 }
 
 /// A call, for its arguments.
 struct CallSite {
-    stmt: Node,
+    stmt: NodeId,
     callee: usize,
-    args: Vec<Option<Node>>,
+    args: Vec<Option<NodeId>>,
 }
 
 struct Graph<'a> {
     module: &'a Module,
     effects: &'a Effects,
     /// Who needs whom.
-    edges: Vec<(Node, Node)>,
-    roots: Vec<Node>,
+    edges: Vec<(NodeId, NodeId)>,
+    roots: Vec<NodeId>,
     calls: Vec<CallSite>,
     /// The function or constant's function that a statement reaches.
-    reaches: Vec<(Node, usize)>,
-    uses: Vec<(Node, usize)>,
-    first: Vec<Node>,
-    results: Vec<Node>,
-    stmts: Vec<Node>,
-    next: Node,
+    reaches: Vec<(NodeId, usize)>,
+    uses: Vec<(NodeId, usize)>,
+    first: Vec<NodeId>,
+    results: Vec<NodeId>,
+    stmts: Vec<NodeId>,
+    next: NodeId,
 }
 
 impl Needs {
@@ -80,9 +80,9 @@ impl Needs {
         // Variables and results of all functions come first, because calls refer to them.
         for function in &module.functions {
             graph.first.push(graph.next);
-            graph.next += function.vars.len() as Node;
+            graph.next += function.vars.len() as NodeId;
             graph.results.push(graph.next);
-            graph.next += function.results.len() as Node;
+            graph.next += function.results.len() as NodeId;
         }
         let bodies = graph.next;
         for (f, function) in module.functions.iter().enumerate() {
@@ -90,7 +90,7 @@ impl Needs {
             let shapes = Shapes::of_rows(function);
             graph.block(f, function, &shapes, &function.body, None);
             for (i, atom) in function.body.results.iter().enumerate() {
-                graph.edge_to(graph.results[f] + i as Node, f, atom);
+                graph.edge_to(graph.results[f] + i as NodeId, f, atom);
             }
         }
         graph.mark(bodies, all)
@@ -98,11 +98,11 @@ impl Needs {
 }
 
 impl Graph<'_> {
-    fn node(&self, f: usize, v: Var) -> Node {
+    fn node(&self, f: usize, v: Var) -> NodeId {
         self.first[f] + v.0
     }
 
-    fn edge_to(&mut self, from: Node, f: usize, atom: &Atom) {
+    fn edge_to(&mut self, from: NodeId, f: usize, atom: &Atom) {
         if let Atom::Var(v) = atom {
             let to = self.node(f, *v);
             self.edges.push((from, to));
@@ -115,7 +115,7 @@ impl Graph<'_> {
         function: &Function,
         shapes: &Shapes,
         block: &Block,
-        parent: Option<Node>,
+        parent: Option<NodeId>,
     ) {
         for stmt in &block.stmts {
             let node = self.next;
@@ -135,7 +135,8 @@ impl Graph<'_> {
             if let (Op::Build { .. }, true) = (&stmt.op, effect.stops) {
                 // Rows are compared, so they are needed.
                 for v in &stmt.results {
-                    if matches!(function.vars[v.0 as usize].ty, Ty::Array(_, rank) if rank > 1) {
+                    if matches!(function.vars[v.0 as usize].ty, FlatTy::Array(_, rank) if rank > 1)
+                    {
                         self.roots.push(self.node(f, *v));
                     }
                 }
@@ -146,7 +147,7 @@ impl Graph<'_> {
         }
     }
 
-    fn stmt(&mut self, f: usize, stmt: &Stmt, node: Node) {
+    fn stmt(&mut self, f: usize, stmt: &Stmt, node: NodeId) {
         match &stmt.op {
             Op::For { count, carried, body, index } => {
                 self.edge_to(node, f, count);
@@ -176,13 +177,13 @@ impl Graph<'_> {
         }
     }
 
-    fn leaf(&mut self, f: usize, stmt: &Stmt, node: Node) {
+    fn leaf(&mut self, f: usize, stmt: &Stmt, node: NodeId) {
         if let Op::Call(callee, args) = &stmt.op {
             let callee = callee.0 as usize;
             self.reaches.push((node, callee));
             for (i, v) in stmt.results.iter().enumerate() {
                 let from = self.node(f, *v);
-                self.edges.push((from, self.results[callee] + i as Node));
+                self.edges.push((from, self.results[callee] + i as NodeId));
             }
             let args =
                 args.iter().map(|a| crate::ir::walk::var(a).map(|v| self.node(f, v))).collect();
@@ -192,7 +193,7 @@ impl Graph<'_> {
             self.uses.push((node, c.0 as usize));
             self.reaches.push((node, init));
             for i in 0..self.module.functions[init].results.len() {
-                self.edges.push((node, self.results[init] + i as Node));
+                self.edges.push((node, self.results[init] + i as NodeId));
             }
         } else {
             operands(&stmt.op, |a| self.edge_to(node, f, a));
@@ -214,7 +215,7 @@ impl Graph<'_> {
         &mut self,
         f: usize,
         stmt: &Stmt,
-        node: Node,
+        node: NodeId,
         carried: &[crate::ir::Carried],
         body: &Block,
     ) {
@@ -228,7 +229,7 @@ impl Graph<'_> {
     }
 
     /// Marks what the roots need; all functions and constants are, if so.
-    fn mark(self, bodies: Node, all: bool) -> Needs {
+    fn mark(self, bodies: NodeId, all: bool) -> Needs {
         let Graph {
             module, edges, roots, calls, reaches, uses, first, results, stmts, next, ..
         } = self;
@@ -251,7 +252,7 @@ impl Graph<'_> {
         for (stmt, f) in &reaches {
             reach_of[(stmt - bodies) as usize] = *f;
         }
-        let mut effects_of: Vec<Vec<Node>> = vec![Vec::new(); module.functions.len()];
+        let mut effects_of: Vec<Vec<NodeId>> = vec![Vec::new(); module.functions.len()];
         for root in roots {
             let f = match root < bodies {
                 true => first.partition_point(|n| *n <= root) - 1,
@@ -261,14 +262,14 @@ impl Graph<'_> {
         }
         let mut live = vec![false; count];
         let mut functions = vec![false; module.functions.len()];
-        let mut work: Vec<Node> = Vec::new();
+        let mut work: Vec<NodeId> = Vec::new();
         let entry = module.entry.0 as usize;
         let mut reached: Vec<usize> =
             (0..module.functions.len()).filter(|f| all || *f == entry).collect();
         for f in &reached {
             let function = &module.functions[*f];
             work.extend(function.params.iter().map(|p| first[*f] + p.0));
-            work.extend((0..function.results.len()).map(|i| results[*f] + i as Node));
+            work.extend((0..function.results.len()).map(|i| results[*f] + i as NodeId));
         }
         loop {
             // The effects of a function are needed once it can be called.
@@ -312,7 +313,7 @@ impl Graph<'_> {
 }
 
 /// The edges by their origin.
-fn adjacency(count: usize, edges: &[(Node, Node)]) -> (Vec<usize>, Vec<Node>) {
+fn adjacency(count: usize, edges: &[(NodeId, NodeId)]) -> (Vec<usize>, Vec<NodeId>) {
     let mut offsets = vec![0; count + 2];
     for (from, _) in edges {
         offsets[*from as usize + 2] += 1;
@@ -331,7 +332,7 @@ fn adjacency(count: usize, edges: &[(Node, Node)]) -> (Vec<usize>, Vec<Node>) {
 
 /// Rebuilding the module from what is needed.
 mod sweep {
-    use super::{Constant, Function, Module, Needs, Node, Op, Stmt, Var};
+    use super::{Constant, Function, Module, Needs, NodeId, Op, Stmt, Var};
     use crate::ir::walk::deep;
     use crate::ir::{Atom, Block, ConstantId, FunctionId, VarInfo};
 
@@ -353,11 +354,11 @@ mod sweep {
             .iter()
             .enumerate()
             .map(|(f, function)| {
-                let live = |node: Node| needs.live[node as usize];
+                let live = |node: NodeId| needs.live[node as usize];
                 let params =
                     function.params.iter().map(|p| f == entry || live(needs.first[f] + p.0));
                 let results =
-                    (0..function.results.len()).map(|i| live(needs.results[f] + i as Node));
+                    (0..function.results.len()).map(|i| live(needs.results[f] + i as NodeId));
                 (params.collect(), results.collect())
             })
             .collect();
@@ -366,7 +367,7 @@ mod sweep {
             if !needs.functions[f] {
                 continue;
             }
-            let mut cx = Sweep {
+            let mut cx = DeadCodeSweep {
                 needs,
                 f,
                 node: needs.stmts[f],
@@ -406,11 +407,11 @@ mod sweep {
         all.into_iter().zip(kept).filter_map(|(x, kept)| kept.then_some(x)).collect()
     }
 
-    struct Sweep<'a> {
+    struct DeadCodeSweep<'a> {
         needs: &'a Needs,
         f: usize,
         /// The node of the next statement.
-        node: Node,
+        node: NodeId,
         functions: &'a [u32],
         constants: &'a [u32],
         signatures: &'a [(Vec<bool>, Vec<bool>)],
@@ -419,7 +420,7 @@ mod sweep {
         map: Vec<u32>,
     }
 
-    impl Sweep<'_> {
+    impl DeadCodeSweep<'_> {
         fn is_live(&self, v: Var) -> bool {
             self.needs.live[(self.needs.first[self.f] + v.0) as usize]
         }
@@ -455,7 +456,7 @@ mod sweep {
                     crate::ir::walk::regions(&stmt.op, |r| {
                         inner += crate::ir::walk::size(r, usize::MAX);
                     });
-                    self.node += inner as Node;
+                    self.node += inner as NodeId;
                 }
             }
             let mut results = block.results;

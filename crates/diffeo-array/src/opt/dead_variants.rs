@@ -13,7 +13,7 @@ use super::effects::Effects;
 use super::graph::{call_graph, from_outside, CallGraph};
 use super::shapes::Shapes;
 use crate::ir::walk::{deep, has_regions, regions_mut, statements, var};
-use crate::ir::{Atom, Block, BoxId, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, BoxId, FlatTy, Module, Op, Stmt, Stop, Var, VarInfo};
 use hashbrown::HashSet;
 
 /// Dead-variant elimination: see the head of the file.
@@ -75,7 +75,7 @@ fn made(module: &Module, graph: &CallGraph) -> Option<Vec<Vec<bool>>> {
 /// The type of a box.
 fn box_of(vars: &[VarInfo], object: &Atom) -> Option<BoxId> {
     match &vars[var(object)?.0 as usize].ty {
-        Ty::Box(id) => Some(*id),
+        FlatTy::Box(id) => Some(*id),
         _ => None,
     }
 }

@@ -19,7 +19,7 @@ use super::effects::Effects;
 use super::shapes::Shapes;
 use crate::ir::walk::{deep, has_regions, regions_mut, same, statements};
 use crate::ir::{
-    Atom, Block, Elem, Module, Op, Reduction, Scalar, SiteId, Stmt, Stop, Ty, Var, VarInfo,
+    Atom, Block, Elem, FlatTy, Module, Op, Reduction, Scalar, SiteId, Stmt, Stop, Var, VarInfo,
 };
 use diffeo_calculus::prim::Comparison;
 
@@ -76,7 +76,7 @@ impl Defer<'_> {
                 let found = self.choice(&cond, 1.0, site, &mut body.stmts);
                 how.push(Reduction::Add);
                 body.results.push(Atom::Var(found));
-                results.push(self.fresh(Ty::Real));
+                results.push(self.fresh(FlatTy::Real));
                 results[results.len() - 1]
             } else if let Op::Build { count, body, .. } = op {
                 let number = match number_of(body, &cond) {
@@ -87,13 +87,13 @@ impl Defer<'_> {
                 let place = known.unwrap_or(results.len());
                 if known.is_none() {
                     body.results.push(number);
-                    results.push(self.fresh(Ty::array(Elem::Real, 1)));
+                    results.push(self.fresh(FlatTy::array(Elem::Real, 1)));
                 }
                 self.nans(results[place], count, site, &mut behind)
             } else {
                 break;
             };
-            let some = self.fresh(Ty::Bool);
+            let some = self.fresh(FlatTy::Bool);
             let op = Op::Compare(Comparison::Gt, Scalar::Real, Atom::Var(found), Atom::Real(0.0));
             behind.push(Stmt { results: vec![some], op, site });
             let stop = Stmt { results: Vec::new(), op: Op::Stop(Stop::Nan), site };
@@ -121,7 +121,7 @@ impl Defer<'_> {
 
     /// This number where the condition holds, else 0.
     fn choice(&mut self, cond: &Atom, number: f64, site: SiteId, out: &mut Vec<Stmt>) -> Var {
-        let result = self.fresh(Ty::Real);
+        let result = self.fresh(FlatTy::Real);
         let op = Op::Select(cond.clone(), Atom::Real(number), Atom::Real(0.0));
         out.push(Stmt { results: vec![result], op, site });
         result
@@ -129,8 +129,8 @@ impl Defer<'_> {
 
     /// How many numbers of an array are nan.
     fn nans(&mut self, array: Var, count: &Atom, site: SiteId, out: &mut Vec<Stmt>) -> Var {
-        let (index, number) = (self.fresh(Ty::Int), self.fresh(Ty::Real));
-        let (nan, found) = (self.fresh(Ty::Bool), self.fresh(Ty::Real));
+        let (index, number) = (self.fresh(FlatTy::Int), self.fresh(FlatTy::Real));
+        let (nan, found) = (self.fresh(FlatTy::Bool), self.fresh(FlatTy::Real));
         let element = Op::Get(Atom::Var(array), vec![Atom::Var(index)]);
         let mut body = Block::default();
         body.stmts.push(Stmt { results: vec![number], op: element, site });
@@ -142,7 +142,7 @@ impl Defer<'_> {
         found
     }
 
-    fn fresh(&mut self, ty: Ty) -> Var {
+    fn fresh(&mut self, ty: FlatTy) -> Var {
         self.vars.push(VarInfo { ty, name: None });
         Var(self.vars.len() as u32 - 1)
     }

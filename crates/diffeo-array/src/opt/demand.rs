@@ -19,7 +19,9 @@ use super::effects::{speculative_cost, Effect, Effects};
 use super::hoist_checks::cost;
 use super::shapes::Shapes;
 use crate::ir::walk::{binders, deep, operands, regions, regions_mut, statements, var, Copier};
-use crate::ir::{Atom, Block, Carried, Elem, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
+use crate::ir::{
+    Atom, Block, Carried, Elem, FlatTy, Module, Op, Scalar, SiteId, Stmt, Var, VarInfo,
+};
 use diffeo_calculus::prim::{Comparison, IntOp};
 use hashbrown::{HashMap, HashSet};
 
@@ -59,7 +61,7 @@ struct Select<'a> {
 }
 
 /// How a comprehension is read.
-struct Reader {
+struct ComprehensionReader {
     /// Where the loop that reads it stands behind it.
     at: usize,
     /// The indices, as they stand there.
@@ -84,9 +86,9 @@ impl Select<'_> {
     }
 
     /// The loop that reads elements of a comprehension, if they are few perhaps.
-    fn reader(&self, made: &Stmt, behind: &[Stmt], block: &Block) -> Option<Reader> {
+    fn reader(&self, made: &Stmt, behind: &[Stmt], block: &Block) -> Option<ComprehensionReader> {
         let Op::Build { body, .. } = &made.op else { return None };
-        let vector = |v: &Var| matches!(self.vars[v.0 as usize].ty, Ty::Array(_, 1));
+        let vector = |v: &Var| matches!(self.vars[v.0 as usize].ty, FlatTy::Array(_, 1));
         let again = made.results.iter().any(|v| self.done.contains(v));
         if again || !is_dear(body) || !made.results.iter().all(vector) || !self.is_pure(made) {
             return None;
@@ -98,10 +100,10 @@ impl Select<'_> {
         let mut reader = None;
         for (at, stmt) in behind.iter().enumerate() {
             match uses(stmt, &is_made) {
-                Uses { other: true, .. } => return None,
-                Uses { reads: true, .. } if reader.is_some() => return None,
-                Uses { reads: true, .. } => reader = Some((at, stmt)),
-                Uses { reads: false, .. } => {}
+                StmtUses { other: true, .. } => return None,
+                StmtUses { reads: true, .. } if reader.is_some() => return None,
+                StmtUses { reads: true, .. } => reader = Some((at, stmt)),
+                StmtUses { reads: false, .. } => {}
             }
         }
         let (at, stmt) = reader?;
@@ -124,7 +126,7 @@ impl Select<'_> {
         let slice = slice(body, &indices, &made.results)?;
         let plain = |a: &Atom| var(a) == Some(*index);
         // An index that is that of the loop is no choice.
-        (indices.len() <= INDICES && !indices.iter().any(plain)).then_some(Reader {
+        (indices.len() <= INDICES && !indices.iter().any(plain)).then_some(ComprehensionReader {
             at,
             indices,
             slice,
@@ -135,19 +137,19 @@ impl Select<'_> {
         self.effects.stmt(stmt, &self.shapes, &self.vars) == Effect::NONE
     }
 
-    fn fresh(&mut self, ty: Ty) -> Var {
+    fn fresh(&mut self, ty: FlatTy) -> Var {
         self.vars.push(VarInfo { ty, name: None });
         Var(self.vars.len() as u32 - 1)
     }
 
-    fn define(&mut self, ty: Ty, op: Op, site: SiteId, out: &mut Vec<Stmt>) -> Atom {
+    fn define(&mut self, ty: FlatTy, op: Op, site: SiteId, out: &mut Vec<Stmt>) -> Atom {
         let v = self.fresh(ty);
         out.push(Stmt { results: vec![v], op, site });
         Atom::Var(v)
     }
 
     /// Puts a comprehension that stood there before the loop that reads it, and computes what is read.
-    fn put(&mut self, made: Stmt, at: usize, reader: Reader, block: &mut Block) {
+    fn put(&mut self, made: Stmt, at: usize, reader: ComprehensionReader, block: &mut Block) {
         let site = made.site;
         let Stmt { results, op: Op::Build { count, index, mut body }, .. } = made else { return };
         let at = at + reader.at;
@@ -166,10 +168,10 @@ impl Select<'_> {
         let inside = defined(&body);
         rows.retain(|v| !inside.contains(v));
         let counted = (steps.clone(), *step);
-        let Wanted { places, which, number, copies } =
+        let DemandedElements { places, which, number, copies } =
             self.wanted(&count, counted, &reader, &rows, site, &mut out);
         // The element at a place is the one that is wanted there.
-        let own = self.fresh(Ty::Int);
+        let own = self.fresh(FlatTy::Int);
         let copies: HashMap<Var, Var> = rows.into_iter().zip(copies).collect();
         read_copies(&mut body, index, own, &copies);
         let get = Op::Get(which, vec![Atom::Var(own)]);
@@ -183,7 +185,7 @@ impl Select<'_> {
                 if let Op::Get(Atom::Var(array), indices) = &mut stmt.op {
                     if results.contains(array) {
                         let place = Op::Get(places.clone(), indices.clone());
-                        let place = self.define(Ty::Int, place, stmt.site, &mut stmts);
+                        let place = self.define(FlatTy::Int, place, stmt.site, &mut stmts);
                         *indices = vec![place];
                     }
                 }
@@ -199,36 +201,36 @@ impl Select<'_> {
         &mut self,
         count: &Atom,
         (steps, step): (Atom, Var),
-        reader: &Reader,
+        reader: &ComprehensionReader,
         rows: &[Var],
         site: SiteId,
         out: &mut Vec<Stmt>,
-    ) -> Wanted {
-        let ints = Ty::Array(Elem::Int, 1);
+    ) -> DemandedElements {
+        let ints = FlatTy::Array(Elem::Int, 1);
         let number = Atom::Int(reader.indices.len() as i64);
         let reads = Op::IntFits(IntOp::Mul, vec![steps.clone(), number]);
-        let reads = self.define(Ty::Int, reads, site, out);
+        let reads = self.define(FlatTy::Int, reads, site, out);
         let limit = Op::IntFits(IntOp::Mul, vec![count.clone(), Atom::Int(READS)]);
-        let limit = self.define(Ty::Int, limit, site, out);
+        let limit = self.define(FlatTy::Int, limit, site, out);
         let few = Op::Compare(Comparison::Le, Scalar::Int, reads, limit);
-        let mut few = self.define(Ty::Bool, few, site, out);
+        let mut few = self.define(FlatTy::Bool, few, site, out);
         for array in rows {
-            let length = self.define(Ty::Int, Op::Dim(Atom::Var(*array), 0), site, out);
+            let length = self.define(FlatTy::Int, Op::Dim(Atom::Var(*array), 0), site, out);
             let all = Op::Compare(Comparison::Le, Scalar::Int, count.clone(), length);
-            let all = self.define(Ty::Bool, all, site, out);
-            few = self.define(Ty::Bool, Op::And(few, all), site, out);
+            let all = self.define(FlatTy::Bool, all, site, out);
+            few = self.define(FlatTy::Bool, Op::And(few, all), site, out);
         }
         // Those that are read, in the order in which they are.
         let mut then = Block::default();
         let mut carried = Vec::new();
         for none in [-1, 0] {
             let body = Block { stmts: Vec::new(), results: vec![Atom::Int(none)] };
-            let op = Op::Build { count: count.clone(), index: self.fresh(Ty::Int), body };
+            let op = Op::Build { count: count.clone(), index: self.fresh(FlatTy::Int), body };
             let init = self.define(ints.clone(), op, site, &mut then.stmts);
             carried.push(Carried { param: self.fresh(ints.clone()), init });
         }
-        carried.push(Carried { param: self.fresh(Ty::Int), init: Atom::Int(0) });
-        let now = self.fresh(Ty::Int);
+        carried.push(Carried { param: self.fresh(FlatTy::Int), init: Atom::Int(0) });
+        let now = self.fresh(FlatTy::Int);
         let map = HashMap::from([(step, Atom::Var(now))]);
         let (slice, site_of) = (reader.slice.clone(), |site| site);
         let old = Block { stmts: slice, results: reader.indices.clone() };
@@ -239,9 +241,9 @@ impl Select<'_> {
         for index in indices {
             let [places, which, found] = &body.results[..] else { continue };
             let place = Op::Get(places.clone(), vec![index.clone()]);
-            let place = self.define(Ty::Int, place, site, &mut body.stmts);
+            let place = self.define(FlatTy::Int, place, site, &mut body.stmts);
             let new = Op::Compare(Comparison::Lt, Scalar::Int, place, Atom::Int(0));
-            let new = self.define(Ty::Bool, new, site, &mut body.stmts);
+            let new = self.define(FlatTy::Bool, new, site, &mut body.stmts);
             let mut add = Block::default();
             let put = |array: &Atom, at: &Atom, value: &Atom| Op::Update {
                 array: array.clone(),
@@ -253,7 +255,7 @@ impl Select<'_> {
                 add.results.push(array);
             }
             let next = Op::IntFits(IntOp::Add, vec![found.clone(), Atom::Int(1)]);
-            add.results.push(self.define(Ty::Int, next, site, &mut add.stmts));
+            add.results.push(self.define(FlatTy::Int, next, site, &mut add.stmts));
             let same = Block { stmts: Vec::new(), results: body.results.clone() };
             let results = self.three();
             body.results = results.iter().map(|v| Atom::Var(*v)).collect();
@@ -268,13 +270,13 @@ impl Select<'_> {
         for array in rows {
             let ty = self.vars[array.0 as usize].ty.clone();
             let row = match ty {
-                Ty::Array(elem, 1) => elem.ty(),
-                Ty::Array(elem, rank) => Ty::Array(elem, rank - 1),
+                FlatTy::Array(elem, 1) => elem.ty(),
+                FlatTy::Array(elem, rank) => FlatTy::Array(elem, rank - 1),
                 ref other => other.clone(),
             };
-            let (own, mut body) = (self.fresh(Ty::Int), Block::default());
+            let (own, mut body) = (self.fresh(FlatTy::Int), Block::default());
             let at = Op::Get(then.results[1].clone(), vec![Atom::Var(own)]);
-            let at = self.define(Ty::Int, at, site, &mut body.stmts);
+            let at = self.define(FlatTy::Int, at, site, &mut body.stmts);
             let get = Op::Get(Atom::Var(*array), vec![at]);
             body.results = vec![self.define(row, get, site, &mut body.stmts)];
             let op = Op::Build { count: then.results[2].clone(), index: own, body };
@@ -283,7 +285,7 @@ impl Select<'_> {
         }
         // All of them.
         let mut otherwise = Block::default();
-        let own = self.fresh(Ty::Int);
+        let own = self.fresh(FlatTy::Int);
         let body = Block { stmts: Vec::new(), results: vec![Atom::Var(own)] };
         let op = Op::Build { count: count.clone(), index: own, body };
         let all = self.define(ints, op, site, &mut otherwise.stmts);
@@ -297,18 +299,18 @@ impl Select<'_> {
         }
         results.extend(&copies);
         out.push(Stmt { results, op: Op::If { cond: few, then, otherwise }, site });
-        Wanted { places, which, number, copies }
+        DemandedElements { places, which, number, copies }
     }
 
     /// Variables for places, which elements, and their number.
     fn three(&mut self) -> Vec<Var> {
-        let ints = Ty::Array(Elem::Int, 1);
-        [ints.clone(), ints, Ty::Int].map(|ty| self.fresh(ty)).to_vec()
+        let ints = FlatTy::Array(Elem::Int, 1);
+        [ints.clone(), ints, FlatTy::Int].map(|ty| self.fresh(ty)).to_vec()
     }
 }
 
 /// The elements that are wanted.
-struct Wanted {
+struct DemandedElements {
     /// By element, its place among them.
     places: Atom,
     /// By place, the element.
@@ -360,15 +362,15 @@ fn read_copies(block: &mut Block, index: Var, place: Var, copies: &HashMap<Var, 
 }
 
 /// How a statement uses arrays.
-struct Uses {
+struct StmtUses {
     /// It reads elements.
     reads: bool,
     /// It does something else with them than reading elements or sizes.
     other: bool,
 }
 
-fn uses(stmt: &Stmt, is_made: &dyn Fn(&Atom) -> bool) -> Uses {
-    let mut found = Uses { reads: false, other: false };
+fn uses(stmt: &Stmt, is_made: &dyn Fn(&Atom) -> bool) -> StmtUses {
+    let mut found = StmtUses { reads: false, other: false };
     match &stmt.op {
         Op::Get(array, indices) => {
             found.reads = is_made(array);

@@ -5,7 +5,7 @@ use super::shapes::Shapes;
 use crate::ir::ops::row;
 pub(crate) use crate::ir::ops::Effect;
 use crate::ir::walk::{deep, has_regions, regions, statements};
-use crate::ir::{Atom, Block, Module, Op, Scalar, Stmt, Ty, VarInfo};
+use crate::ir::{Atom, Block, FlatTy, Module, Op, Scalar, Stmt, VarInfo};
 use diffeo_calculus::prim::{real, IntOp};
 
 /// The effects of functions and constants.
@@ -73,7 +73,7 @@ impl Effects {
             // Rows of different sizes.
             Op::Build { .. } => {
                 let irregular = stmt.results.iter().any(|v| {
-                    matches!(vars[v.0 as usize].ty, Ty::Array(_, rank) if rank > 1)
+                    matches!(vars[v.0 as usize].ty, FlatTy::Array(_, rank) if rank > 1)
                         && !shapes.is_regular(*v)
                 });
                 if irregular {

@@ -10,7 +10,9 @@
 
 use super::shapes::{Shapes, Size};
 use crate::ir::walk::{deep, has_regions, operands, regions, regions_mut, same, var};
-use crate::ir::{Atom, Block, Carried, Function, Module, Op, Reduction, Stmt, Ty, Var, VarInfo};
+use crate::ir::{
+    Atom, Block, Carried, FlatTy, Function, Module, Op, Reduction, Stmt, Var, VarInfo,
+};
 use diffeo_calculus::prim::{IntOp, RealOp};
 
 /// Reduction recognition: see the head of the file.
@@ -31,7 +33,7 @@ fn recognise(mut module: Module, first: bool) -> Module {
         }
         let mut cx = Extrema {
             shapes: Shapes::of(function),
-            definitions: Definitions::of(function),
+            definitions: VarDefinitions::of(function),
             vars: std::mem::take(&mut function.vars),
             first,
         };
@@ -52,7 +54,7 @@ fn has_loops(block: &Block) -> bool {
 }
 
 /// What is asked about variables.
-struct Definitions {
+struct VarDefinitions {
     /// The element of an array that a variable is.
     elements: Vec<Option<(Var, Vec<Atom>)>>,
     /// The variable and the constant whose sum a variable is.
@@ -62,10 +64,10 @@ struct Definitions {
     uses: Vec<u32>,
 }
 
-impl Definitions {
-    fn of(function: &Function) -> Definitions {
+impl VarDefinitions {
+    fn of(function: &Function) -> VarDefinitions {
         let count = function.vars.len();
-        let mut definitions = Definitions {
+        let mut definitions = VarDefinitions {
             elements: vec![None; count],
             sums: vec![None; count],
             lengths: vec![None; count],
@@ -104,7 +106,7 @@ impl Definitions {
 
 struct Extrema {
     shapes: Shapes,
-    definitions: Definitions,
+    definitions: VarDefinitions,
     vars: Vec<VarInfo>,
     /// Whether the first of equal numbers has to be kept.
     first: bool,
@@ -183,7 +185,7 @@ impl Extrema {
     /// If a loop begins with the first element of an array and compares it with the others: the length of the
     /// array, and its element at the index.
     fn whole(&self, count: &Atom, index: Var, init: &Atom, body: &Block) -> Option<(Atom, Op)> {
-        let Definitions { elements, sums, lengths, uses } = &self.definitions;
+        let VarDefinitions { elements, sums, lengths, uses } = &self.definitions;
         let (array, first) = elements[var(init)?.0 as usize].as_ref()?;
         let (other, indices) = elements[var(&body.results[0])?.0 as usize].as_ref()?;
         let (length, less) = sums[var(count)?.0 as usize]?;
@@ -208,7 +210,7 @@ impl Extrema {
     }
 
     fn fresh(&mut self) -> Var {
-        self.vars.push(VarInfo { ty: Ty::Real, name: None });
+        self.vars.push(VarInfo { ty: FlatTy::Real, name: None });
         Var(self.vars.len() as u32 - 1)
     }
 }

@@ -292,7 +292,7 @@ struct Fuse<'a> {
     made_here: HashSet<Var>,
 }
 
-enum Place {
+enum ProducerPlace {
     Loop(Var),
     Reads { once: bool },
 }
@@ -371,9 +371,9 @@ impl Fuse<'_> {
                         index: *index,
                         body: std::mem::take(body),
                         results: stmt.results,
-                        once: matches!(place, Place::Reads { once: true }),
+                        once: matches!(place, ProducerPlace::Reads { once: true }),
                     };
-                    if let Place::Loop(index) = place {
+                    if let ProducerPlace::Loop(index) = place {
                         // What can stop the program is in that loop now; nothing else of the kind goes there.
                         let effect = self.survey.stmts[number].0;
                         let inner = self.survey.bodies.entry(index).or_default();
@@ -469,10 +469,10 @@ impl Fuse<'_> {
         self.element(body, which, out)
     }
 
-    fn keep(&mut self, producer: Producer, place: &Place) {
+    fn keep(&mut self, producer: Producer, place: &ProducerPlace) {
         match place {
-            Place::Loop(index) => self.at_loop.entry(*index).or_default().push(producer),
-            Place::Reads { .. } => {
+            ProducerPlace::Loop(index) => self.at_loop.entry(*index).or_default().push(producer),
+            ProducerPlace::Reads { .. } => {
                 let results = producer.results.clone();
                 let producer = std::rc::Rc::new(std::cell::RefCell::new(producer));
                 for v in results {
@@ -490,7 +490,7 @@ impl Fuse<'_> {
         body: &Block,
         number: usize,
         following: &[Stmt],
-    ) -> Option<Place> {
+    ) -> Option<ProducerPlace> {
         let uses = || results.iter().map(|v| &self.survey.uses[v.0 as usize]);
         let reads: usize = uses().map(|u| u.reads).sum();
         if reads == 0 || uses().any(|u| u.other) || size(body, LARGE) > LARGE {
@@ -505,18 +505,18 @@ impl Fuse<'_> {
             .filter(|l| self.survey.counts.get(l).is_some_and(|n| same(&self.resolve(n), count)));
         if !effect.any() {
             if let Some(index) = common {
-                return Some(Place::Loop(index));
+                return Some(ProducerPlace::Loop(index));
             }
             let whole = read().all(|u| !u.within_rows || u.straight);
             if reads == 1 && read().all(|u| u.distinct) && (whole || has_cheap_start(body)) {
-                return Some(Place::Reads { once: true });
+                return Some(ProducerPlace::Reads { once: true });
             }
             // Read again and again in an inner loop, hardly anything is as cheap as reading it.
             let limit = if read().all(|u| u.distinct) { CHEAP } else { FREE };
             let few = reads <= PLACES && cost(body) <= limit;
             let straight = read().all(|u| u.straight) && reads <= PLACES && cost(body) <= 4 * CHEAP;
             let apart = size(body, APART) <= APART && read().all(Uses::are_apart);
-            return (few || straight || apart).then_some(Place::Reads { once: false });
+            return (few || straight || apart).then_some(ProducerPlace::Reads { once: false });
         }
         // The body may stop the program, the rows fit.
         let stops_only = Effect { stops: true, ..Effect::NONE };
@@ -530,7 +530,7 @@ impl Fuse<'_> {
             binders(&stmt.op, |v| is_loop |= v == index);
             if is_loop {
                 // Comparing rows would be an effect of the loop itself.
-                return (!self.survey.stmts[at].0.any()).then_some(Place::Loop(index));
+                return (!self.survey.stmts[at].0.any()).then_some(ProducerPlace::Loop(index));
             }
             if self.survey.stmts[at].0.any() {
                 return None;

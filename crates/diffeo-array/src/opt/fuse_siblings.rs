@@ -11,7 +11,7 @@ use super::shapes::Shapes;
 use crate::ir::walk::{
     binders, deep, has_regions, operands, regions, regions_mut, same, size, statements, var, Copier,
 };
-use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, FlatTy, Module, Op, Stmt, Var, VarInfo};
 use hashbrown::{HashMap, HashSet};
 
 /// Maximum number of statements of a joined body.
@@ -165,8 +165,8 @@ fn follows(first: &Stmt, body: &Block, index: Var, vars: &[VarInfo]) -> bool {
     some && only
 }
 
-fn is_number(ty: &Ty) -> bool {
-    matches!(ty, Ty::Real | Ty::Int | Ty::Bool)
+fn is_number(ty: &FlatTy) -> bool {
+    matches!(ty, FlatTy::Real | FlatTy::Int | FlatTy::Bool)
 }
 
 /// Puts elements in the place of reading them from what a loop makes: `elements` are those of a step.

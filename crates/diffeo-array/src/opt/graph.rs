@@ -1,7 +1,7 @@
 //! The call graph, callees first; the types of boxes that come from outside.
 
 use crate::ir::walk::statements;
-use crate::ir::{BoxId, Elem, Module, Op, Ty};
+use crate::ir::{BoxId, Elem, FlatTy, Module, Op};
 
 /// The call graph and its strongly connected components. The use of a constant is a call of its initialiser.
 pub(crate) struct CallGraph {
@@ -37,11 +37,12 @@ pub(crate) fn call_graph(module: &Module) -> CallGraph {
 /// The types of boxes that the program is called with, directly or within others.
 pub(crate) fn from_outside(module: &Module) -> Vec<BoxId> {
     let entry = &module.functions[module.entry.0 as usize];
-    let mut pending: Vec<&Ty> = entry.params.iter().map(|p| &entry.vars[p.0 as usize].ty).collect();
+    let mut pending: Vec<&FlatTy> =
+        entry.params.iter().map(|p| &entry.vars[p.0 as usize].ty).collect();
     let mut found = vec![false; module.boxes.len()];
     let mut all = Vec::new();
     while let Some(ty) = pending.pop() {
-        let (Ty::Box(id) | Ty::Array(Elem::Box(id), _)) = ty else { continue };
+        let (FlatTy::Box(id) | FlatTy::Array(Elem::Box(id), _)) = ty else { continue };
         if !std::mem::replace(&mut found[id.0 as usize], true) {
             pending.extend(module.boxes[id.0 as usize].variants.iter().flat_map(|v| &v.fields));
             all.push(*id);

@@ -12,7 +12,7 @@
 use super::effects::{has_bounded_partials, speculative_cost, Effects};
 use super::shapes::Shapes;
 use crate::ir::walk::{binders, deep, has_regions, operands, regions, regions_mut, var, Copier};
-use crate::ir::{Atom, Block, Check, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, Check, FlatTy, Module, Op, Scalar, SiteId, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::Comparison;
 use hashbrown::{HashMap, HashSet};
 
@@ -99,9 +99,9 @@ impl Hoist<'_> {
         self.positive.extend(count.clone());
         // The condition of a loop is evaluated at least once, and before the body; the body, nobody knows.
         let mut step = match &stmt.op {
-            Op::While { .. } => Step::Certain,
-            _ if runs => Step::Certain,
-            _ => Step::If,
+            Op::While { .. } => RegionRuns::Certain,
+            _ if runs => RegionRuns::Certain,
+            _ => RegionRuns::If,
         };
         let site = stmt.site;
         regions_mut(&mut stmt.op, |r| {
@@ -110,7 +110,7 @@ impl Hoist<'_> {
             if let (false, Some(count)) = (first.is_empty(), &count) {
                 self.guard(first, count, site, level, out);
             }
-            step = Step::Unknown;
+            step = RegionRuns::Unknown;
         });
         self.positive.truncate(known);
     }
@@ -128,13 +128,13 @@ impl Hoist<'_> {
         &mut self,
         body: &mut Block,
         level: u32,
-        step: Step,
+        step: RegionRuns,
         out: &mut Vec<Stmt>,
     ) -> Vec<Stmt> {
         let mut kept = Vec::with_capacity(body.stmts.len());
         let mut guarded = Vec::new();
         let mut guarded_vars = HashSet::new();
-        let mut first = !matches!(step, Step::Unknown);
+        let mut first = !matches!(step, RegionRuns::Unknown);
         for stmt in std::mem::take(&mut body.stmts) {
             let pure = speculative_cost(&stmt.op).is_some() || matches!(stmt.op, Op::Text(_));
             if !first && !pure {
@@ -148,9 +148,9 @@ impl Hoist<'_> {
             if !moves {
                 first &= !effect.any();
                 kept.push(stmt);
-            } else if matches!(step, Step::Unknown) && !free {
+            } else if matches!(step, RegionRuns::Unknown) && !free {
                 kept.push(stmt);
-            } else if matches!(step, Step::Certain) || free && !uses(&stmt, &guarded_vars) {
+            } else if matches!(step, RegionRuns::Certain) || free && !uses(&stmt, &guarded_vars) {
                 stmt.results.iter().for_each(|v| self.level[v.0 as usize] = level);
                 out.push(stmt);
             } else {
@@ -182,7 +182,7 @@ impl Hoist<'_> {
         let unused = |v: &Var| Atom::Unused(self.vars[v.0 as usize].ty.clone());
         let otherwise = Block { stmts: Vec::new(), results: results.iter().map(unused).collect() };
         let cond = Var(self.vars.len() as u32);
-        self.vars.push(VarInfo { ty: Ty::Bool, name: None });
+        self.vars.push(VarInfo { ty: FlatTy::Bool, name: None });
         let new = self.vars.len() - first;
         self.level.extend(std::iter::repeat_n(level + 1, new));
         self.level[cond.0 as usize] = level;
@@ -238,7 +238,7 @@ fn uses(stmt: &Stmt, vars: &HashSet<Var>) -> bool {
 
 /// Whether a region that runs again and again runs at all.
 #[derive(Clone, Copy)]
-enum Step {
+enum RegionRuns {
     Certain,
     /// If the count is positive.
     If,

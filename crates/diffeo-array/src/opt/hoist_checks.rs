@@ -23,7 +23,7 @@ use crate::ir::walk::{
     binders, deep, operands, regions, regions_mut, same, size, statements, var, Copier,
 };
 use crate::ir::{
-    Atom, Block, Check, Module, Op, Reduction, Scalar, SiteId, Stmt, Ty, Var, VarInfo,
+    Atom, Block, Check, FlatTy, Module, Op, Reduction, Scalar, SiteId, Stmt, Var, VarInfo,
 };
 use diffeo_calculus::prim::{Comparison, IntOp};
 use hashbrown::{HashMap, HashSet};
@@ -109,7 +109,7 @@ impl Split<'_> {
         }
         let site = stmt.site;
         let int = |cx: &mut Self, op, a: &Atom, b: &Atom, out: &mut Vec<Stmt>| {
-            cx.define(Ty::Int, Op::Int(op, vec![a.clone(), b.clone()]), site, out)
+            cx.define(FlatTy::Int, Op::Int(op, vec![a.clone(), b.clone()]), site, out)
         };
         let mut end = int(self, IntOp::Max, count, &Atom::Int(0), out);
         for bound in &bounds {
@@ -117,7 +117,7 @@ impl Split<'_> {
         }
         let end = int(self, IntOp::Max, &end, &Atom::Int(0), out);
         let left = Op::IntFits(IntOp::Sub, vec![count.clone(), end.clone()]);
-        let left = self.define(Ty::Int, left, site, out);
+        let left = self.define(FlatTy::Int, left, site, out);
         // The first part, with variables of its own.
         let mut within = stmt.clone();
         if let Op::For { count, body, .. } = &mut within.op {
@@ -269,7 +269,7 @@ impl Split<'_> {
         }
     }
 
-    fn define(&mut self, ty: Ty, op: Op, site: SiteId, out: &mut Vec<Stmt>) -> Atom {
+    fn define(&mut self, ty: FlatTy, op: Op, site: SiteId, out: &mut Vec<Stmt>) -> Atom {
         let result = Var(self.vars.len() as u32);
         self.vars.push(VarInfo { ty, name: None });
         out.push(Stmt { results: vec![result], op, site });
@@ -277,7 +277,7 @@ impl Split<'_> {
     }
 
     fn bool(&mut self, op: Op, site: SiteId, out: &mut Vec<Stmt>) -> Atom {
-        self.define(Ty::Bool, op, site, out)
+        self.define(FlatTy::Bool, op, site, out)
     }
 
     /// Whether all of these hold.
@@ -326,11 +326,11 @@ impl Split<'_> {
         }
         let all = self.all(&conditions, site, &mut copy.stmts);
         let bad = Op::Select(all, Atom::Real(0.0), Atom::Real(1.0));
-        let bad = self.define(Ty::Real, bad, site, &mut copy.stmts);
+        let bad = self.define(FlatTy::Real, bad, site, &mut copy.stmts);
         copy.results = vec![bad];
         let how = vec![Reduction::Add];
         let op = Op::Reduce { how, count: count.clone(), index: new, body: copy };
-        let sum = self.define(Ty::Real, op, site, out);
+        let sum = self.define(FlatTy::Real, op, site, out);
         let none = Op::Compare(Comparison::Eq, Scalar::Real, sum, Atom::Real(0.0));
         Some(self.bool(none, site, out))
     }

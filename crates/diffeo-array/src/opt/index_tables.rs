@@ -18,7 +18,7 @@
 //! modulo 2^64. Elements that no step reads may be wrong, but computing them does not fail: divisors are constants.
 
 use crate::ir::walk::{binders, deep, has_regions, operands, regions, regions_mut, var};
-use crate::ir::{Atom, Block, Elem, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, Elem, FlatTy, Module, Op, Scalar, SiteId, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
 use hashbrown::{HashMap, HashSet};
 
@@ -45,7 +45,7 @@ pub fn index_tables(mut module: Module) -> Module {
 }
 
 /// A loop around what is looked at.
-struct Loop {
+struct EnclosingLoop {
     /// Its index and count, if it is counted.
     counted: Option<(Var, Atom)>,
     /// How many regions there are around it.
@@ -55,13 +55,13 @@ struct Loop {
 }
 
 /// The operations that give the Ints of a body.
-type Definitions = HashMap<Var, (IntOp, Vec<Atom>)>;
+type IntDefinitions = HashMap<Var, (IntOp, Vec<Atom>)>;
 
 struct Tabulate {
     vars: Vec<VarInfo>,
     /// How many regions there are around the definition of a variable.
     level: Vec<u32>,
-    loops: Vec<Loop>,
+    loops: Vec<EnclosingLoop>,
 }
 
 impl Tabulate {
@@ -83,7 +83,7 @@ impl Tabulate {
             };
             let is_loop = counted.is_some();
             if let Some(counted) = counted {
-                self.loops.push(Loop { counted, level, tables: Vec::new() });
+                self.loops.push(EnclosingLoop { counted, level, tables: Vec::new() });
             }
             regions_mut(&mut stmt.op, |r| {
                 deep(|| self.block(r, level + 1));
@@ -99,7 +99,7 @@ impl Tabulate {
         block.stmts = out;
     }
 
-    fn fresh(&mut self, ty: Ty, level: u32) -> Var {
+    fn fresh(&mut self, ty: FlatTy, level: u32) -> Var {
         self.vars.push(VarInfo { ty, name: None });
         self.level.push(level);
         Var(self.vars.len() as u32 - 1)
@@ -112,7 +112,7 @@ impl Tabulate {
             return;
         };
         let level = inner.level + 1;
-        let mut definitions = Definitions::new();
+        let mut definitions = IntDefinitions::new();
         let mut wanted = HashSet::new();
         for stmt in &body.stmts {
             match (&stmt.op, &stmt.results[..]) {
@@ -133,7 +133,7 @@ impl Tabulate {
                 continue;
             };
             let sum = wanted.contains(&v).then(|| self.sum(v, index, &count, &definitions));
-            let Some(Sum { outermost, bound, first, rest }) = sum.flatten() else {
+            let Some(TableSum { outermost, bound, first, rest }) = sum.flatten() else {
                 out.push(stmt);
                 continue;
             };
@@ -142,7 +142,7 @@ impl Tabulate {
             definitions.remove(&v);
             let mut op = Op::Get(Atom::Var(table), vec![Atom::Var(index)]);
             for (minus, term) in rest {
-                let so_far = self.fresh(Ty::Int, level);
+                let so_far = self.fresh(FlatTy::Int, level);
                 out.push(Stmt { results: vec![so_far], op, site: stmt.site });
                 let how = if minus { IntOp::Sub } else { IntOp::Add };
                 op = Op::IntFits(how, vec![Atom::Var(so_far), term]);
@@ -153,12 +153,18 @@ impl Tabulate {
     }
 
     /// An Int of the body of the innermost loop as a sum, the first terms of which are worth a table.
-    fn sum(&self, v: Var, index: Var, count: &Atom, definitions: &Definitions) -> Option<Sum> {
+    fn sum(
+        &self,
+        v: Var,
+        index: Var,
+        count: &Atom,
+        definitions: &IntDefinitions,
+    ) -> Option<TableSum> {
         definitions.get(&v)?;
         let around = self.loops.len() - 1;
         (0..around).find_map(|outermost| {
             let bound = self.bound(count, outermost)?;
-            let known = Known { index, level: self.loops[outermost].level, definitions };
+            let known = Dependencies { index, level: self.loops[outermost].level, definitions };
             let mut terms = Vec::new();
             self.terms(&Atom::Var(v), false, &known, &mut terms)?;
             let (first, rest): (Vec<_>, Vec<_>) =
@@ -167,7 +173,7 @@ impl Tabulate {
             let mut cost = first.len() as u32;
             first.iter().for_each(|(_, a)| cost += cost_of(a, definitions, &mut seen));
             let indexed = first.iter().any(|(_, a)| self.depends(a, &known) == Some(true));
-            (indexed && cost > WORTH).then_some(Sum { outermost, bound, first, rest })
+            (indexed && cost > WORTH).then_some(TableSum { outermost, bound, first, rest })
         })
     }
 
@@ -176,7 +182,7 @@ impl Tabulate {
         &self,
         atom: &Atom,
         minus: bool,
-        known: &Known,
+        known: &Dependencies,
         out: &mut Vec<(bool, Atom)>,
     ) -> Option<()> {
         let definition = var(atom).and_then(|v| known.definitions.get(&v));
@@ -194,7 +200,7 @@ impl Tabulate {
     }
 
     /// Whether an Int depends on the index, if it depends on nothing else that is not known before the outermost loop.
-    fn depends(&self, atom: &Atom, known: &Known) -> Option<bool> {
+    fn depends(&self, atom: &Atom, known: &Dependencies) -> Option<bool> {
         let Some(v) = var(atom) else { return Some(false) };
         if v == known.index {
             return Some(true);
@@ -228,12 +234,12 @@ impl Tabulate {
         terms: &[(bool, Atom)],
         index: Var,
         bound: Atom,
-        definitions: &Definitions,
+        definitions: &IntDefinitions,
         outermost: usize,
         site: SiteId,
     ) -> Var {
         let level = self.loops[outermost].level;
-        let own = self.fresh(Ty::Int, level + 1);
+        let own = self.fresh(FlatTy::Int, level + 1);
         let mut copy = Moved {
             map: HashMap::from([(index, Atom::Var(own))]),
             definitions,
@@ -253,22 +259,22 @@ impl Tabulate {
         }
         let body = Block { stmts: copy.stmts, results: vec![sum] };
         let mut before = Vec::new();
-        let mut define = |cx: &mut Tabulate, ty: Ty, op: Op| {
+        let mut define = |cx: &mut Tabulate, ty: FlatTy, op: Op| {
             let v = cx.fresh(ty, level);
             before.push(Stmt { results: vec![v], op, site });
             v
         };
         let most = Op::Int(IntOp::Max, vec![bound, Atom::Int(0)]);
-        let mut count = Atom::Var(define(self, Ty::Int, most));
+        let mut count = Atom::Var(define(self, FlatTy::Int, most));
         let steps = self.loops[outermost].counted.clone().map(|(_, steps)| steps);
         if let Some(steps @ Atom::Var(_)) = steps {
             // No table for no steps.
             let any = Op::Compare(Comparison::Gt, Scalar::Int, steps, Atom::Int(0));
-            let any = Atom::Var(define(self, Ty::Bool, any));
-            count = Atom::Var(define(self, Ty::Int, Op::Select(any, count, Atom::Int(0))));
+            let any = Atom::Var(define(self, FlatTy::Bool, any));
+            count = Atom::Var(define(self, FlatTy::Int, Op::Select(any, count, Atom::Int(0))));
         }
         let table = Op::Build { count, index: own, body };
-        let table = define(self, Ty::Array(Elem::Int, 1), table);
+        let table = define(self, FlatTy::Array(Elem::Int, 1), table);
         self.loops[outermost].tables.extend(before);
         table
     }
@@ -276,7 +282,7 @@ impl Tabulate {
 
 /// A sum: what goes into a table before the loop with this number, how long the table is, and what is added to
 /// its elements; each term with whether it is subtracted.
-struct Sum {
+struct TableSum {
     outermost: usize,
     bound: Atom,
     first: Vec<(bool, Atom)>,
@@ -284,16 +290,16 @@ struct Sum {
 }
 
 /// What the elements of a table may depend on.
-struct Known<'a> {
+struct Dependencies<'a> {
     index: Var,
     level: u32,
-    definitions: &'a Definitions,
+    definitions: &'a IntDefinitions,
 }
 
 /// Definitions with other variables.
 struct Moved<'a> {
     map: HashMap<Var, Atom>,
-    definitions: &'a Definitions,
+    definitions: &'a IntDefinitions,
     stmts: Vec<Stmt>,
     site: SiteId,
 }
@@ -312,7 +318,7 @@ impl Moved<'_> {
     }
 
     fn push(&mut self, cx: &mut Tabulate, op: IntOp, args: Vec<Atom>, level: u32) -> Atom {
-        let v = cx.fresh(Ty::Int, level);
+        let v = cx.fresh(FlatTy::Int, level);
         self.stmts.push(Stmt { results: vec![v], op: Op::IntFits(op, args), site: self.site });
         Atom::Var(v)
     }
@@ -340,7 +346,7 @@ fn is_moved(op: IntOp, args: &[Atom]) -> bool {
 }
 
 /// What computing an Int costs, but for what has been seen.
-fn cost_of(atom: &Atom, definitions: &Definitions, seen: &mut HashSet<Var>) -> u32 {
+fn cost_of(atom: &Atom, definitions: &IntDefinitions, seen: &mut HashSet<Var>) -> u32 {
     let Some(v) = var(atom).filter(|v| seen.insert(*v)) else { return 0 };
     let Some((op, args)) = definitions.get(&v) else { return 0 };
     let own = if matches!(op, IntOp::Div | IntOp::Rem) { 4 } else { 1 };

@@ -5,7 +5,7 @@
 //! order.
 
 use crate::ir::walk::{deep, has_regions, regions_mut, replace, uses, var};
-use crate::ir::{Atom, Block, Elem, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, Elem, FlatTy, Function, Module, Op, SiteId, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
 
@@ -15,11 +15,11 @@ const MOST: i64 = 16;
 /// Accumulator promotion: see the head of the file.
 pub fn promote(mut module: Module) -> Module {
     for function in &mut module.functions {
-        if function.vars.iter().any(|info| matches!(info.ty, Ty::Acc(_))) {
+        if function.vars.iter().any(|info| matches!(info.ty, FlatTy::Acc(_))) {
             let uses = uses(function);
             let Function { vars, body, .. } = function;
             let (read, taken) = (HashMap::new(), HashMap::new());
-            let mut cx = Cells { uses, vars, read, taken };
+            let mut cx = Promoter { uses, vars, read, taken };
             cx.block(body);
             let read = cx.read;
             replace(body, &read);
@@ -28,7 +28,7 @@ pub fn promote(mut module: Module) -> Module {
     module
 }
 
-struct Cells<'f> {
+struct Promoter<'f> {
     uses: Vec<u32>,
     vars: &'f mut Vec<VarInfo>,
     /// What stands for the numbers that were read.
@@ -135,7 +135,7 @@ fn indices(mut place: i64, sizes: &[i64]) -> Vec<Atom> {
     indices
 }
 
-impl Cells<'_> {
+impl Promoter<'_> {
     fn block(&mut self, block: &mut Block) {
         for stmt in &mut block.stmts {
             if has_regions(&stmt.op) {
@@ -227,7 +227,7 @@ impl Cells<'_> {
                 let Some(view) = view.at(&indices) else { return };
                 for number in view.of(numbers) {
                     let op = Op::Real(RealOp::Add, vec![number.clone(), value.clone()]);
-                    *number = self.made(op, Ty::Real, site, out);
+                    *number = self.made(op, FlatTy::Real, site, out);
                 }
             }
             Op::AccAddArray(_, array) => {
@@ -239,11 +239,13 @@ impl Cells<'_> {
                     let at = indices(place as i64, &view.sizes);
                     let element = match &from {
                         _ if at.is_empty() => array.clone(),
-                        Some(acc) => self.made(Op::AccRead(acc.clone(), at), Ty::Real, site, out),
-                        None => self.made(Op::Get(array.clone(), at), Ty::Real, site, out),
+                        Some(acc) => {
+                            self.made(Op::AccRead(acc.clone(), at), FlatTy::Real, site, out)
+                        }
+                        None => self.made(Op::Get(array.clone(), at), FlatTy::Real, site, out),
                     };
                     let op = Op::Real(RealOp::Add, vec![number.clone(), element]);
-                    *number = self.made(op, Ty::Real, site, out);
+                    *number = self.made(op, FlatTy::Real, site, out);
                 }
             }
             Op::AccRead(_, indices) => {
@@ -265,7 +267,7 @@ impl Cells<'_> {
                     1 => Op::Elements(Elem::Real, numbers),
                     _ => {
                         let op = Op::Elements(Elem::Real, numbers);
-                        let all = self.made(op, Ty::array(Elem::Real, 1), site, out);
+                        let all = self.made(op, FlatTy::array(Elem::Real, 1), site, out);
                         Op::Reshape(all, view.sizes.iter().map(|size| Atom::Int(*size)).collect())
                     }
                 };
@@ -275,7 +277,7 @@ impl Cells<'_> {
         }
     }
 
-    fn made(&mut self, op: Op, ty: Ty, site: SiteId, out: &mut Vec<Stmt>) -> Atom {
+    fn made(&mut self, op: Op, ty: FlatTy, site: SiteId, out: &mut Vec<Stmt>) -> Atom {
         self.vars.push(VarInfo { ty, name: None });
         let v = Var(self.vars.len() as u32 - 1);
         out.push(Stmt { results: vec![v], op, site });

@@ -5,7 +5,7 @@
 //! memory instead of three. It runs late, because other passes understand rows.
 
 use crate::ir::walk::{deep, has_regions, regions_mut, var};
-use crate::ir::{Atom, Block, Elem, Module, Op, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, Elem, FlatTy, Module, Op, Stmt, Var, VarInfo};
 use hashbrown::HashMap;
 
 /// Maximum number of elements of a matrix that becomes one array.
@@ -40,7 +40,7 @@ impl Rows {
             } else if let Op::Rows(rows) = &stmt.op {
                 if let Some((elem, xs)) = self.written(rows) {
                     let sizes = [rows.len(), xs.len() / rows.len()];
-                    self.vars.push(VarInfo { ty: Ty::Array(elem, 1), name: None });
+                    self.vars.push(VarInfo { ty: FlatTy::Array(elem, 1), name: None });
                     let all = Var(self.vars.len() as u32 - 1);
                     let op = Op::Elements(elem, xs);
                     out.push(Stmt { results: vec![all], op, site: stmt.site });

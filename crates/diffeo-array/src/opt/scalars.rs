@@ -11,11 +11,11 @@
 //! reads are read before its call, where the sizes are written down, so they exist.
 
 use super::graph::{call_graph, CallGraph};
-use super::shapes::{Extent, Shapes, Size};
+use super::shapes::{Shapes, Size, SizeExtent};
 use super::simplify::simplify_function;
 use super::specialise::unused;
 use crate::ir::walk::{deep, has_regions, operands, regions, regions_mut, statements, var};
-use crate::ir::{Atom, Block, Elem, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, Elem, FlatTy, Function, Module, Op, SiteId, Stmt, Var, VarInfo};
 use hashbrown::{HashMap, HashSet};
 
 /// Maximum number of elements of an array that becomes numbers.
@@ -33,10 +33,10 @@ pub fn scalars(mut module: Module) -> Module {
     let mut stays = vec![false; module.functions.len()];
     stays[module.entry.0 as usize] = true;
     module.constants.iter().for_each(|constant| stays[constant.init.0 as usize] = true);
-    let mut reads: HashMap<Place, Read> = HashMap::new();
+    let mut reads: HashMap<ParamId, Read> = HashMap::new();
     let mut names = Vec::new();
     for (f, function) in module.functions.iter().enumerate() {
-        names.push(if stays[f] { Names::new() } else { only_read(f, function, &mut reads) });
+        names.push(if stays[f] { ParamNames::new() } else { only_read(f, function, &mut reads) });
     }
     let mut changed = vec![false; module.functions.len()];
     let known = results(&mut module, &graph, &stays, &reads, &mut changed);
@@ -66,13 +66,13 @@ impl Literal {
 
 /// What is known of the arrays of a function.
 #[derive(Default)]
-struct Known {
+struct ArrayFacts {
     literals: HashMap<Var, Literal>,
     /// The sizes that others were reshaped to.
     sized: HashMap<Var, Vec<i64>>,
 }
 
-impl Known {
+impl ArrayFacts {
     fn literal(&self, atom: &Atom) -> Option<&Literal> {
         self.literals.get(&var(atom)?)
     }
@@ -135,7 +135,7 @@ fn together(literal: &Literal, v: Var, site: SiteId, vars: &mut Vec<VarInfo>) ->
     if literal.sizes.len() == 1 {
         return vec![Stmt { results: vec![v], op: elements, site }];
     }
-    vars.push(VarInfo { ty: Ty::array(literal.elem, 1), name: None });
+    vars.push(VarInfo { ty: FlatTy::array(literal.elem, 1), name: None });
     let all = Var(vars.len() as u32 - 1);
     let sizes = literal.sizes.iter().map(|n| Atom::Int(*n)).collect();
     let reshape = Op::Reshape(Atom::Var(all), sizes);
@@ -148,10 +148,11 @@ fn results(
     module: &mut Module,
     graph: &CallGraph,
     stays: &[bool],
-    reads: &HashMap<Place, Read>,
+    reads: &HashMap<ParamId, Read>,
     changed: &mut [bool],
-) -> Vec<Known> {
-    let mut known: Vec<Known> = module.functions.iter().map(|_| Known::default()).collect();
+) -> Vec<ArrayFacts> {
+    let mut known: Vec<ArrayFacts> =
+        module.functions.iter().map(|_| ArrayFacts::default()).collect();
     // By function, which of its results some caller wants as numbers.
     let mut wanted: Vec<Vec<bool>> =
         module.functions.iter().map(|function| vec![false; function.results.len()]).collect();
@@ -167,7 +168,8 @@ fn results(
             continue;
         }
         let vars = std::mem::take(&mut function.vars);
-        let mut cx = Results { given: &given, known: Known::default(), vars, changed: false };
+        let mut cx =
+            ResultScalars { given: &given, known: ArrayFacts::default(), vars, changed: false };
         let mut body = std::mem::take(&mut function.body);
         cx.block(&mut body);
         let (vars, found) = (cx.vars, cx.known);
@@ -205,12 +207,17 @@ fn results(
 }
 
 fn has_arrays(function: &Function) -> bool {
-    function.vars.iter().any(|v| matches!(v.ty, Ty::Array(..)))
+    function.vars.iter().any(|v| matches!(v.ty, FlatTy::Array(..)))
 }
 
 /// Finds which results of calls are read, passed on as numbers, or put into other arrays: those need no block of
 /// memory.
-fn want(function: &Function, stays: bool, reads: &HashMap<Place, Read>, wanted: &mut [Vec<bool>]) {
+fn want(
+    function: &Function,
+    stays: bool,
+    reads: &HashMap<ParamId, Read>,
+    wanted: &mut [Vec<bool>],
+) {
     let mut from: HashMap<Var, (usize, usize)> = HashMap::new();
     let mut used = Vec::new();
     statements(&function.body, &mut |stmt| {
@@ -248,15 +255,15 @@ fn split(results: &mut Vec<Atom>, literals: &[Option<Literal>]) {
     }
 }
 
-struct Results<'a> {
+struct ResultScalars<'a> {
     /// By function, which of its results are numbers now.
     given: &'a [Vec<Option<Literal>>],
-    known: Known,
+    known: ArrayFacts,
     vars: Vec<VarInfo>,
     changed: bool,
 }
 
-impl Results<'_> {
+impl ResultScalars<'_> {
     fn block(&mut self, block: &mut Block) {
         let mut out = Vec::with_capacity(block.stmts.len());
         for mut stmt in std::mem::take(&mut block.stmts) {
@@ -339,7 +346,7 @@ impl Results<'_> {
         let mut behind = Vec::new();
         for i in (0..stmt.results.len()).rev() {
             let v = stmt.results[i];
-            if !matches!(self.vars[v.0 as usize].ty, Ty::Array(..)) {
+            if !matches!(self.vars[v.0 as usize].ty, FlatTy::Array(..)) {
                 continue;
             }
             let mut atoms = Vec::new();
@@ -365,7 +372,7 @@ impl Results<'_> {
         let (mut before, mut behind) = (Vec::new(), Vec::new());
         for i in (0..carried.len()).rev() {
             let param = carried[i].param;
-            if !matches!(self.vars[param.0 as usize].ty, Ty::Array(..)) {
+            if !matches!(self.vars[param.0 as usize].ty, FlatTy::Array(..)) {
                 continue;
             }
             let init = carried[i].init.clone();
@@ -390,7 +397,7 @@ impl Results<'_> {
 }
 
 /// A parameter: of which function, and which one it is.
-type Place = (usize, usize);
+type ParamId = (usize, usize);
 
 /// What a call passes.
 enum Passed {
@@ -399,7 +406,7 @@ enum Passed {
     /// An array that was given these sizes.
     Sized(Vec<i64>),
     /// A parameter of the caller, perhaps of these sizes.
-    Parameter(Place, Option<Vec<i64>>),
+    Parameter(ParamId, Option<Vec<i64>>),
     /// Something else.
     Other,
 }
@@ -413,20 +420,20 @@ struct Read {
 }
 
 /// The parameters of a function, by what they are called: which one it is, and the sizes it was given.
-type Names = HashMap<Var, (usize, Option<Vec<i64>>)>;
+type ParamNames = HashMap<Var, (usize, Option<Vec<i64>>)>;
 
 /// Makes parameters numbers.
 fn parameters(
     module: &mut Module,
-    known: &[Known],
-    names: &[Names],
-    mut reads: HashMap<Place, Read>,
+    known: &[ArrayFacts],
+    names: &[ParamNames],
+    mut reads: HashMap<ParamId, Read>,
     changed: &mut [bool],
 ) {
     if known.iter().all(|known| known.literals.is_empty()) {
         return;
     }
-    let mut calls: Vec<(Place, Passed)> = Vec::new();
+    let mut calls: Vec<(ParamId, Passed)> = Vec::new();
     for (f, function) in module.functions.iter().enumerate() {
         passed(f, function, &known[f], &names[f], &reads, &mut calls);
     }
@@ -443,7 +450,7 @@ fn parameters(
         for (k, v) in std::mem::take(params).into_iter().enumerate() {
             let ty = cx.vars[v.0 as usize].ty.clone();
             let sizes = reads.get(&(f, k)).and_then(|read| read.sizes.clone());
-            let (Some(sizes), Ty::Array(elem, _)) = (sizes, ty) else {
+            let (Some(sizes), FlatTy::Array(elem, _)) = (sizes, ty) else {
                 params.push(v);
                 continue;
             };
@@ -460,11 +467,11 @@ fn parameters(
 }
 
 /// Finds the parameters of which only elements at constant indices and sizes are read. Gives what they are called.
-fn only_read(f: usize, function: &Function, reads: &mut HashMap<Place, Read>) -> Names {
-    let mut names = Names::new();
+fn only_read(f: usize, function: &Function, reads: &mut HashMap<ParamId, Read>) -> ParamNames {
+    let mut names = ParamNames::new();
     for (k, v) in function.params.iter().enumerate() {
         let ty = &function.vars[v.0 as usize].ty;
-        if matches!(ty, Ty::Array(Elem::Real | Elem::Int | Elem::Bool, _)) {
+        if matches!(ty, FlatTy::Array(Elem::Real | Elem::Int | Elem::Bool, _)) {
             names.insert(*v, (k, None));
             reads.insert((f, k), Read::default());
         }
@@ -477,7 +484,8 @@ fn only_read(f: usize, function: &Function, reads: &mut HashMap<Place, Read>) ->
         match &stmt.op {
             Op::Get(array, indices) => {
                 let place = indices.iter().all(|index| matches!(index, Atom::Int(_)));
-                let number = !matches!(function.vars[stmt.results[0].0 as usize].ty, Ty::Array(..));
+                let number =
+                    !matches!(function.vars[stmt.results[0].0 as usize].ty, FlatTy::Array(..));
                 if !(place && number) {
                     whole.extend(var(array));
                 }
@@ -509,10 +517,10 @@ fn only_read(f: usize, function: &Function, reads: &mut HashMap<Place, Read>) ->
 fn passed(
     f: usize,
     function: &Function,
-    known: &Known,
-    names: &Names,
-    reads: &HashMap<Place, Read>,
-    calls: &mut Vec<(Place, Passed)>,
+    known: &ArrayFacts,
+    names: &ParamNames,
+    reads: &HashMap<ParamId, Read>,
+    calls: &mut Vec<(ParamId, Passed)>,
 ) {
     let mut shapes = None;
     let mut nothing = None;
@@ -527,9 +535,9 @@ fn passed(
             let mut sizes = |v: Var| {
                 let nothing = nothing.get_or_insert_with(|| unused(function));
                 let shapes = shapes.get_or_insert_with(|| Shapes::of(function));
-                let Ty::Array(_, rank) = function.vars[v.0 as usize].ty else { return None };
+                let FlatTy::Array(_, rank) = function.vars[v.0 as usize].ty else { return None };
                 let size = |k| match shapes.extent(v, k) {
-                    Some(Extent { size: Size::Is(n), always: true }) => Some(n),
+                    Some(SizeExtent { size: Size::Is(n), always: true }) => Some(n),
                     Some(_) | None => None,
                 };
                 let sizes = known.sized.get(&v).cloned();
@@ -550,7 +558,7 @@ fn passed(
 }
 
 /// Leaves the parameters that become numbers.
-fn settle(reads: &mut HashMap<Place, Read>, calls: &[(Place, Passed)]) {
+fn settle(reads: &mut HashMap<ParamId, Read>, calls: &[(ParamId, Passed)]) {
     for _ in 0..ROUNDS {
         let mut stable = true;
         for (place, passed) in calls {
@@ -615,8 +623,8 @@ fn settle(reads: &mut HashMap<Place, Read>, calls: &[(Place, Passed)]) {
 }
 
 struct Parameters<'a> {
-    reads: &'a HashMap<Place, Read>,
-    known: &'a Known,
+    reads: &'a HashMap<ParamId, Read>,
+    known: &'a ArrayFacts,
     vars: &'a mut Vec<VarInfo>,
     changed: bool,
 }
@@ -655,7 +663,7 @@ impl Parameters<'_> {
         if let Some(literal) = self.known.literal(array) {
             return literal.numbers.clone();
         }
-        let Some(Ty::Array(elem, _)) = var(array).map(|v| self.vars[v.0 as usize].ty.clone())
+        let Some(FlatTy::Array(elem, _)) = var(array).map(|v| self.vars[v.0 as usize].ty.clone())
         else {
             return Vec::new();
         };

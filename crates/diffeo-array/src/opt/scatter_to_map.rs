@@ -5,14 +5,14 @@
 //! whole. Why it is right: each element is 0 plus one number, as is each element of the comprehension.
 
 use crate::ir::walk::{deep, has_regions, operands, regions, regions_mut, same, uses, var};
-use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, FlatTy, Module, Op, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
 
 /// Scatter to map: see the head of the file.
 pub fn scatter_to_map(mut module: Module) -> Module {
     for function in &mut module.functions {
-        if !function.vars.iter().any(|info| info.ty == Ty::Acc(1)) {
+        if !function.vars.iter().any(|info| info.ty == FlatTy::Acc(1)) {
             continue;
         }
         let uses = uses(function);
@@ -87,7 +87,8 @@ impl Adjoints<'_> {
 
     /// Whether a statement uses accumulators or stacks.
     fn touches(&self, stmt: &Stmt) -> bool {
-        let changed = |v: Var| matches!(self.vars[v.0 as usize].ty, Ty::Acc(_) | Ty::Stack(_));
+        let changed =
+            |v: Var| matches!(self.vars[v.0 as usize].ty, FlatTy::Acc(_) | FlatTy::Stack(_));
         let mut found = stmt.results.iter().any(|v| changed(*v));
         operands(&stmt.op, |atom| found |= var(atom).is_some_and(changed));
         deep(|| {
@@ -104,7 +105,7 @@ impl Adjoints<'_> {
             let Op::AccAdd(_, _, value) = &stmt.op else { continue };
             // As it is added to 0.
             stmt.op = Op::Real(RealOp::Add, vec![Atom::Real(0.0), value.clone()]);
-            self.vars.push(VarInfo { ty: Ty::Real, name: None });
+            self.vars.push(VarInfo { ty: FlatTy::Real, name: None });
             let sum = Var(self.vars.len() as u32 - 1);
             stmt.results = vec![sum];
             body.results.push(Atom::Var(sum));

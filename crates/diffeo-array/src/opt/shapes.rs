@@ -1,7 +1,7 @@
 //! Static knowledge of array sizes: which sizes are equal, and which comprehensions certainly have rows of one size.
 
 use crate::ir::walk::{binders, deep, same, statements};
-use crate::ir::{Atom, Block, Function, Op, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, FlatTy, Function, Op, Stmt, Var, VarInfo};
 
 /// The size of an array in a dimension.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub(crate) enum Size {
 
 /// A size, and whether it holds even where the array has no rows (then the size of rows may be -1).
 #[derive(Clone, Debug)]
-pub(crate) struct Extent {
+pub(crate) struct SizeExtent {
     pub size: Size,
     pub always: bool,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Extent {
 /// The sizes of the arrays of a function.
 pub(crate) struct Shapes {
     /// Those of all variables in a row.
-    extents: Vec<Extent>,
+    extents: Vec<SizeExtent>,
     /// By variable, where its own begin; one number more.
     first: Vec<u32>,
     /// Loop parameters whose arrays have the sizes of what the loop began with.
@@ -39,7 +39,7 @@ pub(crate) struct Shapes {
 impl Shapes {
     /// The sizes in a function.
     pub fn of(function: &Function) -> Shapes {
-        let is_array = |v: &VarInfo| matches!(v.ty, Ty::Array(..));
+        let is_array = |v: &VarInfo| matches!(v.ty, FlatTy::Array(..));
         Shapes::from(function, function.vars.iter().any(is_array))
     }
 
@@ -47,7 +47,7 @@ impl Shapes {
     /// functions that make no rows, which are most.
     pub fn of_rows(function: &Function) -> Shapes {
         let is_matrix =
-            |v: &Var| matches!(function.vars[v.0 as usize].ty, Ty::Array(_, rank) if rank > 1);
+            |v: &Var| matches!(function.vars[v.0 as usize].ty, FlatTy::Array(_, rank) if rank > 1);
         let mut some = false;
         statements(&function.body, &mut |stmt| {
             some |= matches!(stmt.op, Op::Build { .. }) && stmt.results.iter().any(is_matrix);
@@ -61,9 +61,9 @@ impl Shapes {
         let mut first = vec![0];
         let mut extents = Vec::new();
         for (v, info) in function.vars.iter().take(count).enumerate() {
-            if let Ty::Array(_, rank) = info.ty {
+            if let FlatTy::Array(_, rank) = info.ty {
                 let size = |k| Size::Of(Var(v as u32), k);
-                extents.extend((0..rank).map(|k| Extent { size: size(k), always: true }));
+                extents.extend((0..rank).map(|k| SizeExtent { size: size(k), always: true }));
             }
             first.push(extents.len() as u32);
         }
@@ -98,9 +98,9 @@ impl Shapes {
     }
 
     /// The size of an array in a dimension, resolved as far as it is known; `None` of a new variable.
-    pub fn extent(&self, array: Var, k: u8) -> Option<Extent> {
+    pub fn extent(&self, array: Var, k: u8) -> Option<SizeExtent> {
         let extent = self.own(array).get(usize::from(k))?;
-        Some(Extent { size: self.resolve(&extent.size), always: extent.always })
+        Some(SizeExtent { size: self.resolve(&extent.size), always: extent.always })
     }
 
     /// Follows what loops keep.
@@ -125,7 +125,7 @@ impl Shapes {
     }
 
     /// The sizes of a variable; none of a new one.
-    fn own(&self, v: Var) -> &[Extent] {
+    fn own(&self, v: Var) -> &[SizeExtent] {
         let v = v.0 as usize;
         match self.first.get(v..v + 2) {
             Some([first, end]) => &self.extents[*first as usize..*end as usize],
@@ -144,7 +144,7 @@ impl Shapes {
         }
     }
 
-    fn extents_of(&self, atom: &Atom) -> &[Extent] {
+    fn extents_of(&self, atom: &Atom) -> &[SizeExtent] {
         match atom {
             Atom::Var(v) => self.own(*v),
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => &[],
@@ -185,9 +185,11 @@ impl Shapes {
         }
         let whole = |a: &Atom| self.extents_of(a).to_vec();
         let known = match &stmt.op {
-            Op::Get(a, indices) => {
-                self.extents_of(a).get(indices.len()..).map(<[Extent]>::to_vec).unwrap_or_default()
-            }
+            Op::Get(a, indices) => self
+                .extents_of(a)
+                .get(indices.len()..)
+                .map(<[SizeExtent]>::to_vec)
+                .unwrap_or_default(),
             Op::Slice { array, lo, hi } => {
                 let mut extents = whole(array);
                 let size = match (lo, hi) {
@@ -210,20 +212,22 @@ impl Shapes {
                 }
                 extents
             }
-            Op::Reshape(_, sizes) => {
-                sizes.iter().map(|s| Extent { size: Size::Is(s.clone()), always: true }).collect()
-            }
+            Op::Reshape(_, sizes) => sizes
+                .iter()
+                .map(|s| SizeExtent { size: Size::Is(s.clone()), always: true })
+                .collect(),
             Op::ArgSort(a) => whole(a),
             Op::Build { count, body, .. } => {
                 for (result, element) in stmt.results.iter().zip(&body.results) {
                     self.builds.push((start, *result, element.clone()));
-                    let mut extents = vec![Extent { size: Size::Is(count.clone()), always: true }];
+                    let mut extents =
+                        vec![SizeExtent { size: Size::Is(count.clone()), always: true }];
                     for (k, extent) in self.extents_of(element).iter().enumerate() {
                         // Where there are no elements, rows have no sizes.
                         extents.push(if self.known_before(&extent.size, start) {
-                            Extent { size: self.resolve(&extent.size), always: false }
+                            SizeExtent { size: self.resolve(&extent.size), always: false }
                         } else {
-                            Extent { size: Size::Of(*result, k as u8 + 1), always: true }
+                            SizeExtent { size: Size::Of(*result, k as u8 + 1), always: true }
                         });
                     }
                     self.set(*result, extents);
@@ -258,7 +262,7 @@ impl Shapes {
                     });
                     if keeps && count > 0 {
                         self.keeps[param.0 as usize] = Some(*init);
-                        let resolved = |k| Extent {
+                        let resolved = |k| SizeExtent {
                             size: self.resolve(&Size::Of(param, k as u8)),
                             always: true,
                         };
@@ -282,7 +286,7 @@ impl Shapes {
         result: Var,
         start: u32,
         atoms: impl IntoIterator<Item = &'a Atom>,
-    ) -> Vec<Extent> {
+    ) -> Vec<SizeExtent> {
         if self.own(result).is_empty() {
             return Vec::new();
         }
@@ -290,7 +294,7 @@ impl Shapes {
         let used = |a: &&Atom| !matches!(a, Atom::Unused(_));
         let all = atoms.iter().all(used);
         let mut atoms = atoms.into_iter().filter(used);
-        let first: Vec<Extent> =
+        let first: Vec<SizeExtent> =
             atoms.next().map(|a| self.extents_of(a).to_vec()).unwrap_or_default();
         let mut agreed: Vec<Option<Size>> = first
             .iter()
@@ -314,7 +318,7 @@ impl Shapes {
         }
         // Where the result is not used, its size is not that of the other array, whoever asks for it.
         let known = |size: &Size| all || matches!(size, Size::Is(_));
-        let extent = |(k, size): (usize, Option<Size>)| Extent {
+        let extent = |(k, size): (usize, Option<Size>)| SizeExtent {
             size: size.filter(known).unwrap_or(Size::Of(result, k as u8)),
             always: true,
         };
@@ -322,7 +326,7 @@ impl Shapes {
     }
 
     /// Notes the extents, the first of which always holds, and those behind positive numbers.
-    fn set(&mut self, v: Var, mut extents: Vec<Extent>) {
+    fn set(&mut self, v: Var, mut extents: Vec<SizeExtent>) {
         if extents.len() != self.own(v).len() {
             return;
         }
@@ -338,8 +342,8 @@ impl Shapes {
     }
 }
 
-fn number(n: usize) -> Extent {
-    Extent { size: Size::Is(Atom::Int(n as i64)), always: true }
+fn number(n: usize) -> SizeExtent {
+    SizeExtent { size: Size::Is(Atom::Int(n as i64)), always: true }
 }
 
 /// Whether two sizes are the same for sure.

@@ -7,7 +7,7 @@
 use super::effects::Effects;
 use super::shapes::Shapes;
 use crate::ir::walk::{deep, has_regions, operands, regions_mut, var};
-use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, VarInfo};
+use crate::ir::{Atom, Block, FlatTy, Module, Op, Stmt, VarInfo};
 use hashbrown::HashMap;
 
 /// Sinking into branches: see the head of the file.
@@ -18,7 +18,7 @@ pub fn sink(mut module: Module) -> Module {
             shapes: Shapes::of_rows(function),
             effects: &effects,
             vars: &function.vars,
-            regions: vec![Region { parent: 0, depth: 0, is_branch: false }],
+            regions: vec![SinkRegion { parent: 0, depth: 0, is_branch: false }],
             used: vec![None; function.vars.len()],
             moved: HashMap::new(),
         };
@@ -32,7 +32,7 @@ pub fn sink(mut module: Module) -> Module {
     module
 }
 
-struct Region {
+struct SinkRegion {
     parent: usize,
     depth: u32,
     /// Whether it runs at most once whenever the region around it does.
@@ -44,7 +44,7 @@ struct Sink<'a> {
     effects: &'a Effects,
     vars: &'a [VarInfo],
     /// In the order in which they are come to.
-    regions: Vec<Region>,
+    regions: Vec<SinkRegion>,
     /// The innermost region that all uses of a variable are in.
     used: Vec<Option<usize>>,
     /// What goes to the start of a region, the last first.
@@ -65,7 +65,7 @@ impl Sink<'_> {
                     regions_mut(&mut stmt.op, |r| {
                         let depth = self.regions[here].depth + 1;
                         let region = self.regions.len();
-                        self.regions.push(Region { parent: here, depth, is_branch });
+                        self.regions.push(SinkRegion { parent: here, depth, is_branch });
                         self.block(r, region);
                     });
                 });
@@ -153,9 +153,11 @@ impl Sink<'_> {
     }
 }
 
-fn is_scalar(ty: &Ty) -> bool {
+fn is_scalar(ty: &FlatTy) -> bool {
     match ty {
-        Ty::Real | Ty::Int | Ty::Bool => true,
-        Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => false,
+        FlatTy::Real | FlatTy::Int | FlatTy::Bool => true,
+        FlatTy::Text | FlatTy::Array(..) | FlatTy::Box(_) | FlatTy::Acc(_) | FlatTy::Stack(_) => {
+            false
+        }
     }
 }

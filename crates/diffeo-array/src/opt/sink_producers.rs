@@ -16,7 +16,7 @@ use super::graph::call_graph;
 use super::inline::Sites;
 use super::shapes::Shapes;
 use crate::ir::walk::{deep, operands, regions, regions_mut, size, statements, var, Copier};
-use crate::ir::{Atom, Block, Function, Module, Op, Site, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, FlatTy, Function, Module, Op, Site, Stmt, Var, VarInfo};
 use hashbrown::{HashMap, HashSet};
 
 /// Maximum number of statements of a comprehension that moves.
@@ -79,7 +79,7 @@ fn tail_of(function: &Function, effects: &Effects) -> Option<Tail> {
     let build = function.body.stmts.last()?;
     let Op::Build { body, .. } = &build.op else { return None };
     let ty = |v: &Var| &function.vars[v.0 as usize].ty;
-    let vectors = build.results.iter().all(|v| matches!(ty(v), Ty::Array(_, 1)));
+    let vectors = build.results.iter().all(|v| matches!(ty(v), FlatTy::Array(_, 1)));
     let shapes = Shapes::of_rows(function);
     if !is_dear(body)
         || !vectors

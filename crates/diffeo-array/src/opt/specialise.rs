@@ -15,7 +15,7 @@ use super::simplify::simplify_function;
 use crate::ir::walk::{
     deep, has_regions, operands_mut, regions, regions_mut, size, statements, var,
 };
-use crate::ir::{Atom, Block, Check, Function, FunctionId, Module, Op, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, Check, FlatTy, Function, FunctionId, Module, Op, Stmt, Var, VarInfo};
 use diffeo_base::Name;
 use diffeo_calculus::prim::Comparison;
 use hashbrown::{HashMap, HashSet};
@@ -33,7 +33,7 @@ const ELEMENTS: i64 = 16;
 const ROUNDS: usize = 3;
 
 /// The sizes of an array as far as they are known, those of rows where there are rows; none of other values.
-type Known = Vec<Option<i64>>;
+type StaticSizes = Vec<Option<i64>>;
 
 /// Shape specialisation: see the head of the file.
 pub fn specialise(module: Module) -> Module {
@@ -76,9 +76,9 @@ struct Copies {
     /// The functions that are not copied.
     stays: Vec<bool>,
     /// By function, what is known of the sizes of its results.
-    results: Vec<Vec<Known>>,
+    results: Vec<Vec<StaticSizes>>,
     /// The copies, by function and what is known of its arguments.
-    made: HashMap<(usize, Vec<Known>), usize>,
+    made: HashMap<(usize, Vec<StaticSizes>), usize>,
     /// How many there are of a function.
     counts: Vec<usize>,
     early: bool,
@@ -86,12 +86,12 @@ struct Copies {
 
 impl Copies {
     /// Looks at a function whose parameters have these sizes.
-    fn function(&mut self, f: usize, params: &[Known]) {
+    fn function(&mut self, f: usize, params: &[StaticSizes]) {
         let Some(mut function) = self.functions[f].take() else { return };
-        if function.vars.iter().any(|v| matches!(v.ty, Ty::Array(..))) {
+        if function.vars.iter().any(|v| matches!(v.ty, FlatTy::Array(..))) {
             let mut written = HashSet::new();
             for _ in 0..ROUNDS {
-                let mut walk = Walk::new(self, &mut function, &mut written);
+                let mut walk = Specialiser::new(self, &mut function, &mut written);
                 walk.params(params);
                 walk.function();
                 if !walk.changed {
@@ -101,7 +101,7 @@ impl Copies {
                     simplify_function(&mut function, self.early);
                 }
             }
-            let walk = Walk::new(self, &mut function, &mut written);
+            let walk = Specialiser::new(self, &mut function, &mut written);
             let known = walk.function.body.results.iter().map(|atom| walk.known(atom)).collect();
             self.results[f] = known;
         }
@@ -109,8 +109,8 @@ impl Copies {
     }
 
     /// The function to call with arguments of these sizes.
-    fn copy(&mut self, f: usize, args: Vec<Known>) -> usize {
-        let small = |known: &Known| {
+    fn copy(&mut self, f: usize, args: Vec<StaticSizes>) -> usize {
+        let small = |known: &StaticSizes| {
             let rows = known.get(1..).filter(|rows| !rows.is_empty());
             rows.and_then(product).is_some_and(|n| n <= ELEMENTS)
                 && known[0].is_none_or(|n| (1..=ELEMENTS).contains(&n))
@@ -119,7 +119,7 @@ impl Copies {
         if self.stays[f] || !args.iter().any(small) {
             return f;
         }
-        let args: Vec<Known> = args
+        let args: Vec<StaticSizes> = args
             .into_iter()
             .map(|known| if small(&known) { known } else { vec![None; known.len()] })
             .collect();
@@ -131,7 +131,7 @@ impl Copies {
             return f;
         }
         let mut copy = function.clone();
-        let text = |known: &Known| {
+        let text = |known: &StaticSizes| {
             let size = |n: &Option<i64>| n.map_or("_".into(), |n| n.to_string());
             known.iter().map(size).collect::<Vec<_>>().join("x")
         };
@@ -160,7 +160,7 @@ fn product(known: &[Option<i64>]) -> Option<i64> {
 }
 
 /// A walk over a function.
-struct Walk<'a> {
+struct Specialiser<'a> {
     copies: &'a mut Copies,
     function: &'a mut Function,
     /// The arrays whose sizes are written down.
@@ -217,13 +217,13 @@ pub(super) fn unused(function: &Function) -> HashSet<Var> {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Specialiser<'a> {
     fn new(
         copies: &'a mut Copies,
         function: &'a mut Function,
         written: &'a mut HashSet<Var>,
-    ) -> Walk<'a> {
-        Walk {
+    ) -> Specialiser<'a> {
+        Specialiser {
             copies,
             shapes: Shapes::of(function),
             unused: unused(function),
@@ -242,8 +242,14 @@ impl<'a> Walk<'a> {
 
     fn rank(&self, v: Var) -> usize {
         match self.function.vars[v.0 as usize].ty {
-            Ty::Array(_, rank) => rank.into(),
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => 0,
+            FlatTy::Array(_, rank) => rank.into(),
+            FlatTy::Real
+            | FlatTy::Int
+            | FlatTy::Bool
+            | FlatTy::Text
+            | FlatTy::Box(_)
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_) => 0,
         }
     }
 
@@ -261,7 +267,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What is known of the sizes of a value wherever it is given to somebody.
-    fn known(&self, atom: &Atom) -> Known {
+    fn known(&self, atom: &Atom) -> StaticSizes {
         let Some(v) = var(atom) else { return Vec::new() };
         let size = |k| if self.unused.contains(&v) { None } else { self.size(v, k) };
         (0..self.rank(v)).map(size).collect()
@@ -320,7 +326,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Notes the sizes of parameters.
-    fn params(&mut self, params: &[Known]) {
+    fn params(&mut self, params: &[StaticSizes]) {
         for (v, known) in self.function.params.clone().into_iter().zip(params) {
             for (k, n) in known.iter().enumerate() {
                 self.learn(v, k, *n);

@@ -9,8 +9,8 @@
 use super::graph::components;
 use crate::ir::walk::{deep, Copier};
 use crate::ir::{
-    Atom, Block, Carried, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Stmt, Ty, Var,
-    VarInfo,
+    Atom, Block, Carried, FlatTy, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Stmt,
+    Var, VarInfo,
 };
 use diffeo_base::{Name, Span};
 use hashbrown::{HashMap, HashSet};
@@ -72,11 +72,11 @@ fn last_calls(block: &Block, found: &mut Vec<usize>) {
 
 /// A loop in the place of functions. It carries which function is next, if there are several, the values of
 /// their parameters, whether to go on, and the results.
-struct Loop {
+struct TailLoop {
     members: Vec<Member>,
     /// The types of what parameters lie in.
-    slots: Vec<Ty>,
-    results: Vec<Ty>,
+    slots: Vec<FlatTy>,
+    results: Vec<FlatTy>,
 }
 
 struct Member {
@@ -85,11 +85,11 @@ struct Member {
     places: Vec<usize>,
 }
 
-impl Loop {
-    fn types(&self) -> Vec<Ty> {
-        let state = (self.members.len() > 1).then_some(Ty::Int);
+impl TailLoop {
+    fn types(&self) -> Vec<FlatTy> {
+        let state = (self.members.len() > 1).then_some(FlatTy::Int);
         let slots = self.slots.iter().cloned();
-        state.into_iter().chain(slots).chain([Ty::Bool]).chain(self.results.clone()).collect()
+        state.into_iter().chain(slots).chain([FlatTy::Bool]).chain(self.results.clone()).collect()
     }
 
     /// What a function is called with: which one, and its arguments in their places.
@@ -165,7 +165,7 @@ impl Loop {
         site: SiteId,
         vars: &mut Vec<VarInfo>,
     ) -> Block {
-        let going = new(vars, Ty::Bool);
+        let going = new(vars, FlatTy::Bool);
         let mut carried: Vec<Carried> =
             params.into_iter().zip(first).map(|(param, init)| Carried { param, init }).collect();
         carried.push(Carried { param: going, init: Atom::Bool(true) });
@@ -180,7 +180,7 @@ impl Loop {
     }
 }
 
-fn new(vars: &mut Vec<VarInfo>, ty: Ty) -> Var {
+fn new(vars: &mut Vec<VarInfo>, ty: FlatTy) -> Var {
     vars.push(VarInfo { ty, name: None });
     Var(vars.len() as u32 - 1)
 }
@@ -192,9 +192,9 @@ fn first_site(block: &Block) -> SiteId {
 /// A function that calls itself.
 fn one(function: &mut Function, id: FunctionId) {
     let types = function.params.iter().map(|var| function.vars[var.0 as usize].ty.clone());
-    let slots: Vec<Ty> = types.collect();
+    let slots: Vec<FlatTy> = types.collect();
     let member = Member { function: id, places: (0..slots.len()).collect() };
-    let whole = Loop { members: vec![member], slots, results: function.results.clone() };
+    let whole = TailLoop { members: vec![member], slots, results: function.results.clone() };
     let body = std::mem::take(&mut function.body);
     let site = first_site(&body);
     let vars = &mut function.vars;
@@ -212,7 +212,7 @@ fn one(function: &mut Function, id: FunctionId) {
 
 /// Functions that call each other.
 fn several(module: &mut Module, members: &[usize], names: &mut HashSet<Name>) {
-    let mut slots: Vec<Ty> = Vec::new();
+    let mut slots: Vec<FlatTy> = Vec::new();
     let mut places = Vec::new();
     for f in members {
         let function = &module.functions[*f];
@@ -231,13 +231,13 @@ fn several(module: &mut Module, members: &[usize], names: &mut HashSet<Name>) {
         places.push(Member { function: FunctionId(*f as u32), places: of_function });
     }
     let results = module.functions[members[0]].results.clone();
-    let whole = Loop { members: places, slots, results };
+    let whole = TailLoop { members: places, slots, results };
     let id = FunctionId(module.functions.len() as u32);
     module.sites.push(Site { span: Span::NONE, inlined: None });
     let nowhere = SiteId(module.sites.len() as u32 - 1);
 
     let mut vars = Vec::new();
-    let types = || std::iter::once(Ty::Int).chain(whole.slots.iter().cloned());
+    let types = || std::iter::once(FlatTy::Int).chain(whole.slots.iter().cloned());
     let params: Vec<Var> = types().map(|ty| new(&mut vars, ty)).collect();
     let inside: Vec<Var> = types().map(|ty| new(&mut vars, ty)).collect();
     let mut arms = Vec::new();
@@ -290,7 +290,7 @@ fn shell(
     function: &mut Function,
     vars: &[VarInfo],
     id: FunctionId,
-    whole: &Loop,
+    whole: &TailLoop,
     member: usize,
     site: SiteId,
 ) {

@@ -7,13 +7,13 @@
 //! of their indices, as before; a reduction adds in that order, too. The rows of a comprehension become rows of an
 //! array only where their sizes are certainly equal.
 
-use super::shapes::{Extent, Shapes, Size};
+use super::shapes::{Shapes, Size, SizeExtent};
 use super::simplify::neutral;
 use crate::ir::walk::{
     deep, has_regions, operands, operands_mut, regions, regions_mut, size, var, Copier,
 };
 use crate::ir::{
-    Atom, Block, Carried, Elem, Function, Module, Op, Reduction, Stmt, Ty, Var, VarInfo,
+    Atom, Block, Carried, Elem, FlatTy, Function, Module, Op, Reduction, Stmt, Var, VarInfo,
 };
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
@@ -95,7 +95,7 @@ struct Unroll {
 }
 
 impl Unroll {
-    fn fresh(&mut self, ty: Ty) -> Var {
+    fn fresh(&mut self, ty: FlatTy) -> Var {
         self.vars.push(VarInfo { ty, name: None });
         Var(self.vars.len() as u32 - 1)
     }
@@ -161,7 +161,7 @@ impl Unroll {
         };
         let Atom::Int(n @ 1..=STEPS) = count else { return None };
         let regular = |v: &Var| match self.vars[v.0 as usize].ty {
-            Ty::Array(_, rank) if rank > 1 => self.shapes.is_regular(*v),
+            FlatTy::Array(_, rank) if rank > 1 => self.shapes.is_regular(*v),
             _ => true,
         };
         if matches!(stmt.op, Op::Build { .. }) && !stmt.results.iter().all(regular) {
@@ -181,21 +181,21 @@ impl Unroll {
                 // A parameter is replaced by what it is before the step.
                 let params: Vec<Var> = carried.iter().map(|c| c.param).collect();
                 let init = carried.into_iter().map(|c| c.init).collect();
-                (index, body, State::Carried(params, init), Vec::new())
+                (index, body, UnrollState::Carried(params, init), Vec::new())
             }
             Op::Build { index, body, .. } => {
                 let columns = results.iter().map(|_| Vec::new()).collect();
-                (index, body, State::Columns(columns), Vec::new())
+                (index, body, UnrollState::Columns(columns), Vec::new())
             }
             Op::Reduce { index, body, how, .. } => {
                 let totals = how.iter().map(|how| neutral(*how)).collect();
-                (index, body, State::Totals(totals), how)
+                (index, body, UnrollState::Totals(totals), how)
             }
             _ => return,
         };
         for i in 0..steps {
             let mut map = HashMap::from([(index, Atom::Int(i))]);
-            if let State::Carried(params, atoms) = &state {
+            if let UnrollState::Carried(params, atoms) = &state {
                 map.extend(params.iter().copied().zip(atoms.iter().cloned()));
             }
             let mut copier = Copier { source: None, vars: &mut self.vars, map, site: |site| site };
@@ -204,20 +204,20 @@ impl Unroll {
                 self.push(stmt, out);
             }
             match &mut state {
-                State::Carried(_, atoms) => *atoms = step.results,
-                State::Columns(columns) => {
+                UnrollState::Carried(_, atoms) => *atoms = step.results,
+                UnrollState::Columns(columns) => {
                     for (column, atom) in columns.iter_mut().zip(step.results) {
                         column.push(atom);
                     }
                 }
-                State::Totals(totals) => {
+                UnrollState::Totals(totals) => {
                     for ((total, how), atom) in totals.iter_mut().zip(&how).zip(step.results) {
                         let op = match how {
                             Reduction::Add => RealOp::Add,
                             Reduction::Max => RealOp::Max,
                             Reduction::Min => RealOp::Min,
                         };
-                        let v = self.fresh(Ty::Real);
+                        let v = self.fresh(FlatTy::Real);
                         let op = Op::Real(op, vec![total.clone(), atom]);
                         out.push(Stmt { results: vec![v], op, site });
                         *total = Atom::Var(v);
@@ -226,13 +226,13 @@ impl Unroll {
             }
         }
         match state {
-            State::Carried(_, atoms) | State::Totals(atoms) => {
+            UnrollState::Carried(_, atoms) | UnrollState::Totals(atoms) => {
                 self.copies.extend(results.into_iter().zip(atoms));
             }
-            State::Columns(columns) => {
+            UnrollState::Columns(columns) => {
                 for (v, column) in results.into_iter().zip(columns) {
                     let op = match self.vars[v.0 as usize].ty {
-                        Ty::Array(elem, 1) => Op::Elements(elem, column),
+                        FlatTy::Array(elem, 1) => Op::Elements(elem, column),
                         _ => Op::Rows(column),
                     };
                     self.push(Stmt { results: vec![v], op, site }, out);
@@ -303,13 +303,15 @@ impl Unroll {
     /// The length of an array of rank 1 that is kept as numbers.
     fn length(&self, atom: &Atom) -> Option<(Elem, i64)> {
         let v = var(atom)?;
-        let Ty::Array(elem, 1) = self.vars[v.0 as usize].ty else { return None };
+        let FlatTy::Array(elem, 1) = self.vars[v.0 as usize].ty else { return None };
         if let Some((_, xs)) = self.elements.get(&v) {
             return Some((elem, xs.len() as i64)).filter(|(_, n)| (1..=ELEMENTS).contains(n));
         }
         match self.shapes.extent(v, 0)? {
-            Extent { size: Size::Is(Atom::Int(n @ 1..=ELEMENTS)), always: true } => Some((elem, n)),
-            Extent { .. } => None,
+            SizeExtent { size: Size::Is(Atom::Int(n @ 1..=ELEMENTS)), always: true } => {
+                Some((elem, n))
+            }
+            SizeExtent { .. } => None,
         }
     }
 
@@ -425,7 +427,7 @@ impl Unroll {
 }
 
 /// What the steps that are written out have given so far.
-enum State {
+enum UnrollState {
     /// The parameters of a loop, and what they are.
     Carried(Vec<Var>, Vec<Atom>),
     Columns(Vec<Vec<Atom>>),

@@ -6,7 +6,7 @@ use diffeo_calculus::parse::ParseError;
 
 /// A token.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Token {
+pub(super) enum FlatToken {
     /// A word: a keyword, the name of an operation (perhaps with a point: `real.add`), or a name.
     Word(Name),
     /// A name in backquotes.
@@ -27,15 +27,15 @@ pub(super) enum Token {
 
 const MARKS: &[&str] = &["->", "(", ")", "[", "]", "{", "}", ",", ":", "=", "<", "&", "@", "-"];
 
-/// The tokens of a text, each with the byte where it starts; the last is [`Token::End`].
-pub(super) fn lex(text: &str) -> Result<Vec<(Token, usize)>, ParseError> {
+/// The tokens of a text, each with the byte where it starts; the last is [`FlatToken::End`].
+pub(super) fn lex(text: &str) -> Result<Vec<(FlatToken, usize)>, ParseError> {
     let mut tokens = Vec::new();
     let mut at = 0;
     loop {
         at += text[at..].len() - text[at..].trim_start().len();
         let (token, length) =
             token(text, at).map_err(|(message, at)| ParseError::at(text, at, message))?;
-        let last = token == Token::End;
+        let last = token == FlatToken::End;
         tokens.push((token, at));
         if last {
             return Ok(tokens);
@@ -54,9 +54,9 @@ fn digits(text: &str) -> usize {
 }
 
 /// The token at a byte, and its length.
-fn token(text: &str, at: usize) -> Result<(Token, usize), (String, usize)> {
+fn token(text: &str, at: usize) -> Result<(FlatToken, usize), (String, usize)> {
     let rest = &text[at..];
-    let Some(first) = rest.chars().next() else { return Ok((Token::End, 0)) };
+    let Some(first) = rest.chars().next() else { return Ok((FlatToken::End, 0)) };
     let before = text[..at].chars().next_back();
     if starts_identifier(first) {
         let mut length = run(rest, continues_identifier);
@@ -64,34 +64,34 @@ fn token(text: &str, at: usize) -> Result<(Token, usize), (String, usize)> {
         if after.starts_with(starts_identifier) {
             length += 1 + run(after, continues_identifier);
         }
-        return Ok((Token::Word(Name::new(&rest[..length])), length));
+        return Ok((FlatToken::Word(Name::new(&rest[..length])), length));
     }
     // A minus right behind a number stands between two.
     let signed = first == '-' && !before.is_some_and(|c| c.is_ascii_digit());
     let unsigned = if signed { &rest[1..] } else { rest };
     if signed && unsigned.starts_with("inf") {
-        return Ok((Token::Number("-inf".to_string()), 4));
+        return Ok((FlatToken::Number("-inf".to_string()), 4));
     }
     if unsigned.starts_with(|c: char| c.is_ascii_digit()) {
         let length = rest.len() - unsigned.len() + number(unsigned);
-        return Ok((Token::Number(rest[..length].to_string()), length));
+        return Ok((FlatToken::Number(rest[..length].to_string()), length));
     }
-    let numbered = |make: fn(u32) -> Token| match rest[1..1 + digits(&rest[1..])].parse() {
+    let numbered = |make: fn(u32) -> FlatToken| match rest[1..1 + digits(&rest[1..])].parse() {
         Ok(n) => Ok((make(n), 1 + digits(&rest[1..]))),
         Err(_) => Err(("expected a number that fits".to_string(), at)),
     };
     match first {
-        '%' => numbered(Token::Unnamed),
-        '.' => numbered(Token::Position),
+        '%' => numbered(FlatToken::Unnamed),
+        '.' => numbered(FlatToken::Position),
         '`' | '"' => {
             let (content, length) = unescape(&rest[1..], first)
                 .map_err(|(message, after)| (message, at + 1 + after))?;
             let name = Name::from(content);
-            let token = if first == '`' { Token::Quoted(name) } else { Token::Text(name) };
+            let token = if first == '`' { FlatToken::Quoted(name) } else { FlatToken::Text(name) };
             Ok((token, 1 + length))
         }
         _ => match MARKS.iter().find(|mark| rest.starts_with(**mark)) {
-            Some(mark) => Ok((Token::Mark(mark), mark.len())),
+            Some(mark) => Ok((FlatToken::Mark(mark), mark.len())),
             None => Err((format!("`{first}` does not belong here"), at)),
         },
     }

@@ -1,13 +1,15 @@
 //! Operations in the text of Flat.
 
-use super::{Parsed, Parser, Token};
+use super::{FlatParser, FlatToken, Parsed};
 use crate::ir::ops::read;
-use crate::ir::{Atom, Block, Carried, Check, ConstantId, Op, Reduction, Scalar, SiteId, Stop, Ty};
+use crate::ir::{
+    Atom, Block, Carried, Check, ConstantId, FlatTy, Op, Reduction, Scalar, SiteId, Stop,
+};
 use crate::print::reduction_name;
 use diffeo_calculus::names::Named;
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding, TextOp};
 
-impl Parser<'_> {
+impl FlatParser<'_> {
     /// An operation with blocks, if that is what follows.
     pub(super) fn with_blocks(&mut self) -> Parsed<Option<(Op, SiteId)>> {
         let found = if self.eat("if") {
@@ -34,7 +36,7 @@ impl Parser<'_> {
             let site = self.place()?;
             (Op::Build { count, index, body: self.block("yield")? }, site)
         } else if self.eat("reduce") {
-            let how = self.list("[", "]", Parser::reduction)?;
+            let how = self.list("[", "]", FlatParser::reduction)?;
             let (index, count) = self.range()?;
             let site = self.place()?;
             (Op::Reduce { how, count, index, body: self.block("yield")? }, site)
@@ -64,7 +66,7 @@ impl Parser<'_> {
 
     /// `index < count`
     fn range(&mut self) -> Parsed<(crate::ir::Var, Atom)> {
-        let index = self.define(Some(Ty::Int))?;
+        let index = self.define(Some(FlatTy::Int))?;
         self.expect("<")?;
         Ok((index, self.atom()?))
     }
@@ -115,7 +117,7 @@ impl Parser<'_> {
 
     /// Operands in parentheses.
     fn operands(&mut self) -> Parsed<Vec<Atom>> {
-        self.list("(", ")", Parser::atom)
+        self.list("(", ")", FlatParser::atom)
     }
 
     /// So many operands.
@@ -131,7 +133,7 @@ impl Parser<'_> {
     /// An operation without blocks.
     pub(super) fn plain(&mut self) -> Parsed<Op> {
         let at = self.at;
-        let Token::Word(word) = self.peek().clone() else {
+        let FlatToken::Word(word) = self.peek().clone() else {
             return self.wrong("expected an operation");
         };
         self.advance();
@@ -146,22 +148,22 @@ impl Parser<'_> {
                 Op::Show(scalar, a)
             }
             "check_size" => {
-                let what = self.bracketed(Parser::text)?;
+                let what = self.bracketed(FlatParser::text)?;
                 let [expected, found] = self.exactly()?;
                 Op::Check(Check::Size { what, expected, found })
             }
             "fail_shape" => {
-                let what = self.bracketed(Parser::text)?;
+                let what = self.bracketed(FlatParser::text)?;
                 let [difference] = self.exactly()?;
                 Op::Stop(Stop::Shape { what, difference })
             }
             "dim" => {
-                let dim = self.bracketed(Parser::number)?;
+                let dim = self.bracketed(FlatParser::number)?;
                 let [array] = self.exactly()?;
                 Op::Dim(array, dim)
             }
             "elements" => {
-                let elem = self.bracketed(Parser::elem)?;
+                let elem = self.bracketed(FlatParser::elem)?;
                 Op::Elements(elem, self.operands()?)
             }
             "empty" => {
@@ -196,7 +198,7 @@ impl Parser<'_> {
                 Op::Constant(ConstantId(self.position("constant", |p| Some(&p.constants))?))
             }
             "stack_new" => {
-                let elems = self.list("[", "]", Parser::elem)?;
+                let elems = self.list("[", "]", FlatParser::elem)?;
                 let [] = self.exactly()?;
                 Op::StackNew(elems.into())
             }
@@ -219,7 +221,7 @@ impl Parser<'_> {
     /// An operation of a table, by its name.
     fn table(&mut self, word: &str) -> Parsed<Option<Op>> {
         if word == "real.polygamma" {
-            let order = self.bracketed(Parser::number)?;
+            let order = self.bracketed(FlatParser::number)?;
             return Ok(Some(Op::Real(RealOp::Polygamma(order), self.operands()?)));
         }
         if let Some(op) = word.strip_prefix("real.").and_then(RealOp::named) {

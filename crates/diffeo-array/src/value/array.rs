@@ -3,7 +3,7 @@
 //! What always holds: the elements of an array lie one after the other in row-major order from its offset; a
 //! size is negative (-1) only where nothing has determined it, and then the array has no elements.
 
-use super::Value;
+use super::FlatValue;
 use crate::ir::Elem;
 use diffeo_calculus::eval::error::ErrorKind;
 use smallvec::{smallvec, SmallVec};
@@ -15,7 +15,7 @@ pub type Sizes = SmallVec<[i64; 3]>;
 
 /// An array. Cloning shares the elements.
 #[derive(Clone, Debug)]
-pub struct Array {
+pub struct FlatArray {
     sizes: Sizes,
     offset: usize,
     data: Data,
@@ -31,7 +31,7 @@ pub enum Data {
     /// Of truth values.
     Bools(Rc<Vec<bool>>),
     /// Of texts or boxes.
-    Values(Rc<Vec<Value>>),
+    Values(Rc<Vec<FlatValue>>),
 }
 
 /// How many elements an array of these sizes has.
@@ -80,17 +80,17 @@ impl Data {
         each_kind!(self, xs => Rc::strong_count(xs) == 1)
     }
 
-    fn get(&self, at: usize) -> Value {
+    fn get(&self, at: usize) -> FlatValue {
         match self {
-            Data::Reals(xs) => Value::Real(xs[at]),
-            Data::Ints(xs) => Value::Int(xs[at]),
-            Data::Bools(xs) => Value::Bool(xs[at]),
+            Data::Reals(xs) => FlatValue::Real(xs[at]),
+            Data::Ints(xs) => FlatValue::Int(xs[at]),
+            Data::Bools(xs) => FlatValue::Bool(xs[at]),
             Data::Values(xs) => xs[at].clone(),
         }
     }
 
     /// Puts an element at a place, one past the last at most; a copy is made if others see the elements.
-    fn put(&mut self, at: usize, value: Value) -> Result<(), ErrorKind> {
+    fn put(&mut self, at: usize, value: FlatValue) -> Result<(), ErrorKind> {
         fn put<T: Clone>(xs: &mut Rc<Vec<T>>, at: usize, x: T) {
             let xs = Rc::make_mut(xs);
             if at == xs.len() {
@@ -100,10 +100,10 @@ impl Data {
             }
         }
         match (self, value) {
-            (Data::Reals(xs), Value::Real(x)) => put(xs, at, x),
-            (Data::Ints(xs), Value::Int(x)) => put(xs, at, x),
-            (Data::Bools(xs), Value::Bool(x)) => put(xs, at, x),
-            (Data::Values(xs), x @ (Value::Text(_) | Value::Box(_) | Value::Null)) => {
+            (Data::Reals(xs), FlatValue::Real(x)) => put(xs, at, x),
+            (Data::Ints(xs), FlatValue::Int(x)) => put(xs, at, x),
+            (Data::Bools(xs), FlatValue::Bool(x)) => put(xs, at, x),
+            (Data::Values(xs), x @ (FlatValue::Text(_) | FlatValue::Box(_) | FlatValue::Null)) => {
                 put(xs, at, x)
             }
             (_, _) => return Err(mixed()),
@@ -141,26 +141,26 @@ impl Data {
     }
 }
 
-impl Array {
+impl FlatArray {
     /// An array without elements, of rows of unknown sizes.
-    pub fn empty(elem: Elem, rank: u8) -> Array {
+    pub fn empty(elem: Elem, rank: u8) -> FlatArray {
         let mut sizes: Sizes = smallvec![-1; usize::from(rank)];
         if let Some(first) = sizes.first_mut() {
             *first = 0;
         }
-        Array { sizes, offset: 0, data: Data::empty(elem) }
+        FlatArray { sizes, offset: 0, data: Data::empty(elem) }
     }
 
     /// The array of rank 1 of these elements.
-    pub fn vector(data: Data) -> Array {
-        Array { sizes: smallvec![data.len() as i64], offset: 0, data }
+    pub fn vector(data: Data) -> FlatArray {
+        FlatArray { sizes: smallvec![data.len() as i64], offset: 0, data }
     }
 
     /// The array of these sizes with these elements; `None` if their number is not that of the sizes, or
     /// there is no size.
-    pub fn new(sizes: &[i64], data: Data) -> Option<Array> {
+    pub fn new(sizes: &[i64], data: Data) -> Option<FlatArray> {
         let fits = !sizes.is_empty() && elements(sizes) == data.len();
-        fits.then(|| Array { sizes: sizes.into(), offset: 0, data })
+        fits.then(|| FlatArray { sizes: sizes.into(), offset: 0, data })
     }
 
     /// The sizes, outermost first.
@@ -177,12 +177,12 @@ impl Array {
     ///
     /// # Panics
     /// If there is none.
-    pub fn element(&self, at: usize) -> Value {
+    pub fn element(&self, at: usize) -> FlatValue {
         assert!(at < self.count(), "the element exists");
         self.data.get(self.offset + at)
     }
 
-    /// The storage, of which [`Array::range`] belongs to this array.
+    /// The storage, of which [`FlatArray::range`] belongs to this array.
     pub fn data(&self) -> &Data {
         &self.data
     }
@@ -220,16 +220,16 @@ impl Array {
     }
 
     /// The element at these indices; with fewer than the rank, a view of the rows.
-    pub(crate) fn get(&self, indices: &[i64]) -> Option<Value> {
+    pub(crate) fn get(&self, indices: &[i64]) -> Option<FlatValue> {
         let (offset, rest) = self.locate(indices)?;
         if rest.is_empty() {
             return Some(self.data.get(offset));
         }
-        Some(Value::array(Array { sizes: rest.into(), offset, data: self.data.clone() }))
+        Some(FlatValue::array(FlatArray { sizes: rest.into(), offset, data: self.data.clone() }))
     }
 
     /// A view of the elements from `lo` to below `hi`.
-    pub(crate) fn slice(mut self, lo: i64, hi: i64) -> Option<Array> {
+    pub(crate) fn slice(mut self, lo: i64, hi: i64) -> Option<FlatArray> {
         if lo < 0 || lo > hi || hi > self.sizes[0] {
             return None;
         }
@@ -239,13 +239,13 @@ impl Array {
     }
 
     /// A view with other sizes, of as many elements.
-    pub(crate) fn reshape(self, sizes: Sizes) -> Option<Array> {
-        (elements(&sizes) == self.count()).then_some(Array { sizes, ..self })
+    pub(crate) fn reshape(self, sizes: Sizes) -> Option<FlatArray> {
+        (elements(&sizes) == self.count()).then_some(FlatArray { sizes, ..self })
     }
 
     /// Replaces what is at these indices: in place if nothing else refers to the storage, else in a copy.
     /// Gives how many elements were written and copied.
-    pub(crate) fn set(&mut self, indices: &[i64], value: Value) -> Result<usize, ErrorKind> {
+    pub(crate) fn set(&mut self, indices: &[i64], value: FlatValue) -> Result<usize, ErrorKind> {
         let wrong = || ErrorKind::Internal { message: "an update that does not fit".to_string() };
         let mut work = 1;
         if self.locate(indices).is_none() {
@@ -253,11 +253,11 @@ impl Array {
         }
         // A row of the array itself keeps it from being changed in place, but is no reason to copy all of it.
         let value = match value {
-            Value::Array(mut row) if !self.data.is_unique() => {
+            FlatValue::Array(mut row) if !self.data.is_unique() => {
                 work += row.count();
                 row.data = row.data.copy(row.range());
                 row.offset = 0;
-                Value::Array(row)
+                FlatValue::Array(row)
             }
             value => value,
         };
@@ -269,7 +269,7 @@ impl Array {
         let (at, rest) = locate(&self.sizes, indices).ok_or_else(wrong)?;
         let at = self.offset + at;
         match value {
-            Value::Array(row) => {
+            FlatValue::Array(row) => {
                 if row.sizes.len() != rest.len() {
                     return Err(wrong());
                 }
@@ -291,7 +291,7 @@ impl Array {
 
     /// Adds the elements of another array at the end: in place if nothing else refers to the storage, which
     /// ends where this array does. Gives how many elements were written and copied.
-    pub(crate) fn append(&mut self, other: &Array) -> Result<usize, ErrorKind> {
+    pub(crate) fn append(&mut self, other: &FlatArray) -> Result<usize, ErrorKind> {
         let mut row = Sizes::new();
         for (a, b) in self.sizes[1..].iter().zip(&other.sizes[1..]) {
             row.push(fitting(*a, *b)?);
@@ -354,7 +354,7 @@ impl Collector {
     }
 
     /// A collector of rows like this one.
-    pub(crate) fn of_rows(row: &Array) -> Collector {
+    pub(crate) fn of_rows(row: &FlatArray) -> Collector {
         let data = match &row.data {
             Data::Reals(_) => Data::Reals(Rc::default()),
             Data::Ints(_) => Data::Ints(Rc::default()),
@@ -368,10 +368,10 @@ impl Collector {
     ///
     /// # Errors
     /// [`ErrorKind::IrregularRows`] if its sizes are not those of the rows so far.
-    pub fn push(&mut self, value: Value) -> Result<(), ErrorKind> {
+    pub fn push(&mut self, value: FlatValue) -> Result<(), ErrorKind> {
         let end = self.data.len();
         match value {
-            Value::Array(row) if row.sizes.len() == self.row.len() => {
+            FlatValue::Array(row) if row.sizes.len() == self.row.len() => {
                 for (size, found) in self.row.iter_mut().zip(&row.sizes) {
                     *size = fitting(*size, *found)?;
                 }
@@ -385,9 +385,9 @@ impl Collector {
     }
 
     /// The array.
-    pub fn finish(self) -> Array {
+    pub fn finish(self) -> FlatArray {
         let mut sizes: Sizes = smallvec![self.count];
         sizes.extend(self.row);
-        Array { sizes, offset: 0, data: self.data }
+        FlatArray { sizes, offset: 0, data: self.data }
     }
 }

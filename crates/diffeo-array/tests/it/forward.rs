@@ -3,13 +3,13 @@
 
 use diffeo_array::ad::{differentiable, forward, jet, zero, Deriver, Orders};
 use diffeo_array::build::Builder;
-use diffeo_array::generate::{program, Features, Program};
+use diffeo_array::generate::{program, Features, GeneratedProgram};
 use diffeo_array::ir::{
-    Atom, Block, Elem, Function, FunctionId, Module, Op, SiteId, Ty, Var, VarInfo,
+    Atom, Block, Elem, FlatTy, Function, FunctionId, Module, Op, SiteId, Var, VarInfo,
 };
 use diffeo_array::typing::param_types;
-use diffeo_array::value::{Array, Data, Value};
-use diffeo_array::{lint, print, Evaluator};
+use diffeo_array::value::{Data, FlatArray, FlatValue};
+use diffeo_array::{lint, print, FlatEvaluator};
 use diffeo_base::Span;
 use diffeo_calculus::eval::{Limits, Options};
 use proptest::prelude::*;
@@ -19,16 +19,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The values, or the error with its place and the open calls.
-fn run(module: &Arc<Module>, args: &[Value]) -> Result<Vec<Value>, String> {
+fn run(module: &Arc<Module>, args: &[FlatValue]) -> Result<Vec<FlatValue>, String> {
     let options = Options { limits: Limits::after(Duration::from_secs(10)), ..Options::default() };
-    let mut evaluator = Evaluator::new(module.clone(), options);
+    let mut evaluator = FlatEvaluator::new(module.clone(), options);
     let result = evaluator.run(args.to_vec());
     result
         .map_err(|e| format!("{} at {:?} {:?} {:?}", e.kind.message(), e.span, e.function, e.trace))
 }
 
 /// The module whose entry gives values and tangents.
-fn derived(program: &Program) -> Module {
+fn derived(program: &GeneratedProgram) -> Module {
     let mut module = program.module.clone();
     let entry = module.entry;
     let types = param_types(&module.functions[entry.0 as usize]);
@@ -59,22 +59,22 @@ struct Leaves {
     others: String,
 }
 
-fn leaves(values: &[Value]) -> Leaves {
-    fn visit(value: &Value, leaves: &mut Leaves) {
+fn leaves(values: &[FlatValue]) -> Leaves {
+    fn visit(value: &FlatValue, leaves: &mut Leaves) {
         match value {
-            Value::Real(x) => leaves.reals.push(*x),
-            Value::Array(array) => {
+            FlatValue::Real(x) => leaves.reals.push(*x),
+            FlatValue::Array(array) => {
                 leaves.others += &format!("{:?}", array.sizes());
                 (0..array.count()).for_each(|i| visit(&array.element(i), leaves));
             }
-            Value::Box(object) => {
+            FlatValue::Box(object) => {
                 leaves.others += &format!("#{}", object.tag);
                 object.fields.iter().for_each(|field| visit(field, leaves));
             }
-            Value::Int(_) | Value::Bool(_) | Value::Text(_) | Value::Null => {
+            FlatValue::Int(_) | FlatValue::Bool(_) | FlatValue::Text(_) | FlatValue::Null => {
                 leaves.others += &format!("{value:?}");
             }
-            Value::Acc(_) | Value::Stack(_) => leaves.others += "mutable",
+            FlatValue::Acc(_) | FlatValue::Stack(_) => leaves.others += "mutable",
         }
     }
     let mut leaves = Leaves::default();
@@ -83,34 +83,35 @@ fn leaves(values: &[Value]) -> Leaves {
 }
 
 /// The value with each Real replaced.
-fn map(value: &Value, f: &mut dyn FnMut(f64) -> f64) -> Value {
+fn map(value: &FlatValue, f: &mut dyn FnMut(f64) -> f64) -> FlatValue {
     match value {
-        Value::Real(x) => Value::Real(f(*x)),
-        Value::Array(array) => {
+        FlatValue::Real(x) => FlatValue::Real(f(*x)),
+        FlatValue::Array(array) => {
             let data = match array.reals() {
                 Some(xs) => Data::Reals(Rc::new(xs.iter().map(|x| f(*x)).collect())),
-                None if array.count() > 0 && matches!(array.element(0), Value::Box(_)) => {
+                None if array.count() > 0 && matches!(array.element(0), FlatValue::Box(_)) => {
                     let elements = (0..array.count()).map(|i| map(&array.element(i), f));
                     Data::Values(Rc::new(elements.collect()))
                 }
                 None => return value.clone(),
             };
-            Value::array(Array::new(array.sizes(), data).expect("as many elements"))
+            FlatValue::array(FlatArray::new(array.sizes(), data).expect("as many elements"))
         }
-        Value::Box(object) => {
-            Value::object(object.tag, object.fields.iter().map(|v| map(v, f)).collect::<Vec<_>>())
-        }
-        Value::Int(_)
-        | Value::Bool(_)
-        | Value::Text(_)
-        | Value::Null
-        | Value::Acc(_)
-        | Value::Stack(_) => value.clone(),
+        FlatValue::Box(object) => FlatValue::object(
+            object.tag,
+            object.fields.iter().map(|v| map(v, f)).collect::<Vec<_>>(),
+        ),
+        FlatValue::Int(_)
+        | FlatValue::Bool(_)
+        | FlatValue::Text(_)
+        | FlatValue::Null
+        | FlatValue::Acc(_)
+        | FlatValue::Stack(_) => value.clone(),
     }
 }
 
 /// The values at a step along a direction.
-fn moved(args: &[Value], direction: &[f64], step: f64) -> Vec<Value> {
+fn moved(args: &[FlatValue], direction: &[f64], step: f64) -> Vec<FlatValue> {
     let mut along = direction.iter();
     let mut f = |x: f64| x + step * along.next().copied().unwrap_or(0.0);
     args.iter().map(|arg| map(arg, &mut f)).collect()
@@ -125,7 +126,7 @@ struct Differences {
 /// Differences; none where the step changes more than numbers.
 fn differences(
     module: &Arc<Module>,
-    (args, at): (&[Value], &Leaves),
+    (args, at): (&[FlatValue], &Leaves),
     direction: &[f64],
     step: f64,
 ) -> Option<Differences> {
@@ -142,7 +143,7 @@ fn differences(
 }
 
 /// The program at arguments that are unlikely to lie where it has no derivative.
-fn apart(mut program: Program) -> Program {
+fn apart(mut program: GeneratedProgram) -> GeneratedProgram {
     let mut step = 0.0;
     let mut f = |x: f64| {
         step += 0.0137;
@@ -235,13 +236,13 @@ fn tangents_are_what_differences_tend_to() {
 /// The order of the Taylor coefficients.
 const ORDER: usize = 3;
 
-fn is_real(ty: &Ty) -> bool {
-    matches!(ty, Ty::Real | Ty::Array(Elem::Real, _))
+fn is_real(ty: &FlatTy) -> bool {
+    matches!(ty, FlatTy::Real | FlatTy::Array(Elem::Real, _))
 }
 
 /// The module whose entry takes also a direction, for Reals and arrays of them, and gives also the Taylor coefficients
 /// of results of such types: each that varies, in all orders. And which results those are.
-fn expanded(program: &Program) -> (Module, Vec<bool>) {
+fn expanded(program: &GeneratedProgram) -> (Module, Vec<bool>) {
     let mut module = program.module.clone();
     let mut cache = Deriver::default();
     let entry = module.entry;
@@ -291,7 +292,7 @@ fn check_expansion(choices: &[u32], seed: u64) -> Result<(), TestCaseError> {
         ((state >> 33) % 17) as f64 / 8.0 - 1.0
     };
     let types = param_types(&before.functions[before.entry.0 as usize]);
-    let directions: Vec<Option<Value>> = types
+    let directions: Vec<Option<FlatValue>> = types
         .iter()
         .zip(&program.args)
         .map(|(ty, arg)| is_real(ty).then(|| map(arg, &mut next)))
@@ -306,7 +307,7 @@ fn check_expansion(choices: &[u32], seed: u64) -> Result<(), TestCaseError> {
     prop_assert!(same, "{}", print(&after));
     // The values at a step along the direction.
     let at = |step: f64| -> Option<Leaves> {
-        let move_by = |(arg, direction): (&Value, &Option<Value>)| match direction {
+        let move_by = |(arg, direction): (&FlatValue, &Option<FlatValue>)| match direction {
             None => arg.clone(),
             Some(direction) => {
                 let along = leaves(std::slice::from_ref(direction)).reals;
@@ -314,9 +315,9 @@ fn check_expansion(choices: &[u32], seed: u64) -> Result<(), TestCaseError> {
                 map(arg, &mut |x| x + step * along.next().unwrap_or(0.0))
             }
         };
-        let args: Vec<Value> = program.args.iter().zip(&directions).map(move_by).collect();
+        let args: Vec<FlatValue> = program.args.iter().zip(&directions).map(move_by).collect();
         let values = run(&before, &args).ok()?;
-        let kept: Vec<Value> =
+        let kept: Vec<FlatValue> =
             values.into_iter().zip(&given).filter(|(_, g)| **g).map(|(v, _)| v).collect();
         Some(leaves(&kept))
     };
@@ -396,7 +397,7 @@ fn taylor_coefficients_are_what_differences_tend_to() {
 #[test]
 fn ints_and_truth_values_have_no_tangents() {
     let module = Module::default();
-    let of = |ty: &Ty| differentiable(&module, ty);
-    assert!([Ty::Int, Ty::Bool, Ty::Text].iter().all(|ty| !of(ty)));
-    assert!([Ty::Real, Ty::Acc(1)].iter().all(of));
+    let of = |ty: &FlatTy| differentiable(&module, ty);
+    assert!([FlatTy::Int, FlatTy::Bool, FlatTy::Text].iter().all(|ty| !of(ty)));
+    assert!([FlatTy::Real, FlatTy::Acc(1)].iter().all(of));
 }

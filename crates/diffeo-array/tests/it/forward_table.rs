@@ -2,9 +2,9 @@
 
 use diffeo_array::ad::{forward, Deriver};
 use diffeo_array::build::Builder;
-use diffeo_array::ir::{Atom, FunctionId, Module, Op, Site, SiteId, Ty};
-use diffeo_array::value::Value;
-use diffeo_array::{lint, print, Evaluator};
+use diffeo_array::ir::{Atom, FlatTy, FunctionId, Module, Op, Site, SiteId};
+use diffeo_array::value::FlatValue;
+use diffeo_array::{lint, print, FlatEvaluator};
 use diffeo_base::Span;
 use diffeo_calculus::eval::Options;
 use diffeo_calculus::prim::RealOp;
@@ -62,7 +62,7 @@ fn module(body: impl Fn(&mut Builder, &Module, Atom) -> Atom) -> Module {
     let mut module = Module::default();
     module.sites.push(Site { span: Span::NONE, inlined: None });
     let mut b = Builder::new(SiteId(0));
-    let t = b.param(Ty::Real, Some("t".into()));
+    let t = b.param(FlatTy::Real, Some("t".into()));
     let result = body(&mut b, &module, t);
     module.functions.push(b.finish("f", vec![result]).expect("well typed"));
     module
@@ -70,9 +70,9 @@ fn module(body: impl Fn(&mut Builder, &Module, Atom) -> Atom) -> Module {
 
 fn run(module: Module, args: &[f64]) -> Vec<f64> {
     assert_eq!(lint(&module), Vec::<String>::new(), "{}", print(&module));
-    let mut evaluator = Evaluator::new(Arc::new(module), Options::default());
-    let args = args.iter().map(|x| Value::Real(*x)).collect();
-    let real = |value: &Value| if let Value::Real(x) = value { *x } else { f64::NAN };
+    let mut evaluator = FlatEvaluator::new(Arc::new(module), Options::default());
+    let args = args.iter().map(|x| FlatValue::Real(*x)).collect();
+    let real = |value: &FlatValue| if let FlatValue::Real(x) = value { *x } else { f64::NAN };
     evaluator.run(args).expect("values").iter().map(real).collect()
 }
 
@@ -101,7 +101,7 @@ fn nested(mut module: Module, t: f64) -> Vec<f64> {
         let made = forward(&mut module, &mut cache, f, &[true], 1).expect("derived");
         // The derivative alone, as a function of the parameter.
         let mut b = Builder::new(SiteId(0));
-        let t_param = b.param(Ty::Real, Some("t".into()));
+        let t_param = b.param(FlatTy::Real, Some("t".into()));
         let results = b.emit(&module, Op::Call(made.function, vec![t_param, Atom::Real(1.0)]));
         let dot = results.get(1).cloned().unwrap_or(Atom::Real(0.0));
         let name = format!("d{}", module.functions.len());

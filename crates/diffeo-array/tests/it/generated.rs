@@ -2,9 +2,9 @@
 
 use crate::mutate;
 use diffeo_array::compact::compact;
-use diffeo_array::generate::{program, Features, Program};
-use diffeo_array::value::Value;
-use diffeo_array::{lint, parse, print, print_plain, Evaluator};
+use diffeo_array::generate::{program, Features, GeneratedProgram};
+use diffeo_array::value::FlatValue;
+use diffeo_array::{lint, parse, print, print_plain, FlatEvaluator};
 use diffeo_calculus::eval::{Limits, Options};
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// What running a program gives: its results, or the error with its place and the open calls; and what it
 /// printed.
-fn outcome(program: &Program) -> (Result<Vec<Value>, String>, Vec<String>) {
+fn outcome(program: &GeneratedProgram) -> (Result<Vec<FlatValue>, String>, Vec<String>) {
     let lines = Rc::new(RefCell::new(Vec::new()));
     let (traced, reported) = (lines.clone(), lines.clone());
     let options = Options {
@@ -26,7 +26,7 @@ fn outcome(program: &Program) -> (Result<Vec<Value>, String>, Vec<String>) {
         limits: Limits::after(Duration::from_secs(10)),
         ..Options::default()
     };
-    let mut evaluator = Evaluator::new(Arc::new(program.module.clone()), options);
+    let mut evaluator = FlatEvaluator::new(Arc::new(program.module.clone()), options);
     let result = evaluator.run(program.args.clone());
     let result = result.map_err(|e| {
         format!(
@@ -86,7 +86,7 @@ proptest! {
         let features = Features { inexact: false, stops: false, ..Features::default() };
         let (result, _) = outcome(&program(&choices, features));
         for value in result.unwrap_or_default() {
-            if let Value::Real(x) = value {
+            if let FlatValue::Real(x) = value {
                 prop_assert!(!x.is_finite() || (x * 1024.0).fract() == 0.0, "{}", x);
             }
         }

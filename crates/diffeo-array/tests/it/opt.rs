@@ -7,15 +7,15 @@ use diffeo_array::opt::{
     hoist, hoist_checks, inline, optimise, ranges, rows, scalars, simplify, sink, specialise,
     unroll,
 };
-use diffeo_array::value::{Array, Data, Value};
-use diffeo_array::{lint, parse, print_plain, Evaluator};
+use diffeo_array::value::{Data, FlatArray, FlatValue};
+use diffeo_array::{lint, parse, print_plain, FlatEvaluator};
 use diffeo_calculus::eval::Options;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// What a program gives: its values, or its error with its place, as text.
-fn meaning(module: &Module, args: &[Value]) -> String {
-    let mut evaluator = Evaluator::new(Arc::new(module.clone()), Options::default());
+fn meaning(module: &Module, args: &[FlatValue]) -> String {
+    let mut evaluator = FlatEvaluator::new(Arc::new(module.clone()), Options::default());
     match evaluator.run(args.to_vec()) {
         Ok(values) => format!("{values:?}"),
         Err(error) => format!("{:?} at {:?}, {:?}", error.kind, error.span, error.trace),
@@ -23,7 +23,7 @@ fn meaning(module: &Module, args: &[Value]) -> String {
 }
 
 /// The text of a module after passes, which mean the same at each of the arguments.
-fn after(passes: &[fn(Module) -> Module], text: &str, points: &[Vec<Value>]) -> String {
+fn after(passes: &[fn(Module) -> Module], text: &str, points: &[Vec<FlatValue>]) -> String {
     let before = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(lint(&before), Vec::<String>::new(), "{text}");
     let mut module = before.clone();
@@ -37,20 +37,20 @@ fn after(passes: &[fn(Module) -> Module], text: &str, points: &[Vec<Value>]) -> 
     print_plain(&module)
 }
 
-fn reals(xs: &[f64]) -> Value {
-    Value::reals(xs.to_vec())
+fn reals(xs: &[f64]) -> FlatValue {
+    FlatValue::reals(xs.to_vec())
 }
 
 /// Two rows of two numbers.
-fn square() -> Value {
+fn square() -> FlatValue {
     let elements = Data::Reals(Rc::new(vec![1.0, 2.0, 3.0, 4.0]));
-    Value::array(Array::new(&[2, 2], elements).unwrap())
+    FlatValue::array(FlatArray::new(&[2, 2], elements).unwrap())
 }
 
 /// Three rows of two numbers.
-fn tall() -> Value {
+fn tall() -> FlatValue {
     let elements = Data::Reals(Rc::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
-    Value::array(Array::new(&[3, 2], elements).unwrap())
+    FlatValue::array(FlatArray::new(&[3, 2], elements).unwrap())
 }
 
 /// A test of the passes on a program, at points.
@@ -80,8 +80,8 @@ case!(
         i: Real = real.div(x, 3.0)
         j: Real = pow_int(x, 3)
         return d, e, f, g, h, i, j }",
-    [Value::Real(-0.0), Value::Real(0.0)],
-    [Value::Real(f64::INFINITY), Value::Real(1.5)]
+    [FlatValue::Real(-0.0), FlatValue::Real(0.0)],
+    [FlatValue::Real(f64::INFINITY), FlatValue::Real(1.5)]
 );
 
 // A sum is -0 only if both numbers are, so 0 may be left out behind another sum, a square or a size.
@@ -106,8 +106,8 @@ case!(
         m: Real = real.sub(x, g)
         o: Real = real.add(m, 0.0)
         return b, d, f, h, j, l, o }",
-    [Value::Real(-0.0), Value::Int(0)],
-    [Value::Real(1.5), Value::Int(1)]
+    [FlatValue::Real(-0.0), FlatValue::Int(0)],
+    [FlatValue::Real(1.5), FlatValue::Int(1)]
 );
 
 case!(
@@ -141,8 +141,8 @@ case!(
             }
             yield q }
         return u, r }",
-    [Value::Real(1.5), Value::Int(0)],
-    [Value::Real(1.5), Value::Int(1)]
+    [FlatValue::Real(1.5), FlatValue::Int(0)],
+    [FlatValue::Real(1.5), FlatValue::Int(1)]
 );
 
 case!(
@@ -196,8 +196,8 @@ case!(
         f: Int = get(other, 0)
         g: Int, h: Int = call down(n, 5, 6)
         return seven, m, width, height, e, f, g, h, twelve, sum }",
-    [Value::Int(1)],
-    [Value::Int(3)]
+    [FlatValue::Int(1)],
+    [FlatValue::Int(3)]
 );
 
 // Arguments and their fields may be anything; an array without rows has no size of rows; what comes from outside goes on.
@@ -232,7 +232,7 @@ fn a_row_that_others_have_too_stays() {
         a: Real = get(rows, 0, 1)
         b: Real = get(rows, 2, 1)
         return a, b }";
-    after(&[fuse], text, &[vec![Value::Int(3)]]);
+    after(&[fuse], text, &[vec![FlatValue::Int(3)]]);
 }
 
 case!(
@@ -250,9 +250,9 @@ case!(
         b: Real = real.sin(a)
         if bad { fail_nan() } else {}
         return a, b }",
-    [Value::Real(1.0)],
-    [Value::Real(10.0)],
-    [Value::Real(f64::NAN)]
+    [FlatValue::Real(1.0)],
+    [FlatValue::Real(10.0)],
+    [FlatValue::Real(f64::NAN)]
 );
 
 case!(
@@ -266,8 +266,8 @@ case!(
         e: Int = int.div(n, 2)
         f: Int = int.add(3, 4)
         return c, e, f }",
-    [Value::Int(3)],
-    [Value::Int(-3)]
+    [FlatValue::Int(3)],
+    [FlatValue::Int(-3)]
 );
 
 case!(
@@ -281,8 +281,8 @@ case!(
         t: Int = if c { yield 0 } else { yield 1 }
         r: Real = switch t { 0 { yield x } 1 { yield 2.0 } }
         return a, r }",
-    [Value::Real(1.5), Value::Bool(true)],
-    [Value::Real(1.5), Value::Bool(false)]
+    [FlatValue::Real(1.5), FlatValue::Bool(true)],
+    [FlatValue::Real(1.5), FlatValue::Bool(false)]
 );
 
 case!(
@@ -304,8 +304,8 @@ case!(
         k: Int = dim[0](ys)
         f: Real = get(ys, 2)
         return e, m, k, f }",
-    [Value::Real(1.5), Value::Int(4)],
-    [Value::Real(1.5), Value::Int(-4)]
+    [FlatValue::Real(1.5), FlatValue::Int(4)],
+    [FlatValue::Real(1.5), FlatValue::Int(-4)]
 );
 
 case!(
@@ -330,8 +330,8 @@ case!(
         u: Real = real.add(z, w)
         v: Real = real.add(r, e)
         return a, b, l, v }",
-    [Value::Real(1.0), Value::Real(2.0), Value::Int(1), Value::Int(1), reals(&[])],
-    [Value::Real(1.0), Value::Real(2.0), Value::Int(1), Value::Int(2), reals(&[])]
+    [FlatValue::Real(1.0), FlatValue::Real(2.0), FlatValue::Int(1), FlatValue::Int(1), reals(&[])],
+    [FlatValue::Real(1.0), FlatValue::Real(2.0), FlatValue::Int(1), FlatValue::Int(2), reals(&[])]
 );
 
 case!(
@@ -354,7 +354,7 @@ case!(
             yield p, q }
         r: Real = real.add(a, s)
         return r }",
-    [Value::Real(1.0), Value::Int(3)]
+    [FlatValue::Real(1.0), FlatValue::Int(3)]
 );
 
 case!(
@@ -377,7 +377,7 @@ case!(
             yield q }
         r: Real = real.add(s, x)
         return r }",
-    [Value::Real(1.0), Value::Int(3)]
+    [FlatValue::Real(1.0), FlatValue::Int(3)]
 );
 
 case!(
@@ -394,8 +394,8 @@ case!(
     site 4 = 0:7-8
     site 5 = 0:9-10
     site 6 = 0:11-12",
-    [Value::Real(2.0)],
-    [Value::Real(0.0)]
+    [FlatValue::Real(2.0)],
+    [FlatValue::Real(0.0)]
 );
 
 case!(
@@ -427,10 +427,10 @@ case!(
         r: Int = if f { a: Int = int.mul(k, 10) b: Int = int.add(a, 7) yield b } else { a2: Int = int.mul(k, 10) yield a2 }
         o: []Int = elements[Int](r, r)
         return s, d, o }",
-    [reals(&[1.0, 2.0, 3.0]), reals(&[4.0, 5.0, 6.0]), Value::Int(4)],
-    [reals(&[1.0, 2.0, 3.0]), reals(&[4.0, 5.0]), Value::Int(4)],
-    [reals(&[]), reals(&[]), Value::Int(4)],
-    [reals(&[1.0]), reals(&[1.0]), Value::Int(i64::MAX)]
+    [reals(&[1.0, 2.0, 3.0]), reals(&[4.0, 5.0, 6.0]), FlatValue::Int(4)],
+    [reals(&[1.0, 2.0, 3.0]), reals(&[4.0, 5.0]), FlatValue::Int(4)],
+    [reals(&[]), reals(&[]), FlatValue::Int(4)],
+    [reals(&[1.0]), reals(&[1.0]), FlatValue::Int(i64::MAX)]
 );
 
 case!(
@@ -453,11 +453,11 @@ case!(
         e: Int = trunc(r)
         all: []Int = elements[Int](a, b, c, d, e)
         return all }",
-    [Value::Real(2.5), Value::Int(7)],
-    [Value::Real(-1e4), Value::Int(i64::MAX - 1)],
-    [Value::Real(f64::NAN), Value::Int(3)],
-    [Value::Real(f64::INFINITY), Value::Int(3)],
-    [Value::Real(f64::NEG_INFINITY), Value::Int(3)]
+    [FlatValue::Real(2.5), FlatValue::Int(7)],
+    [FlatValue::Real(-1e4), FlatValue::Int(i64::MAX - 1)],
+    [FlatValue::Real(f64::NAN), FlatValue::Int(3)],
+    [FlatValue::Real(f64::INFINITY), FlatValue::Int(3)],
+    [FlatValue::Real(f64::NEG_INFINITY), FlatValue::Int(3)]
 );
 
 case!(
@@ -493,9 +493,9 @@ case!(
         y: Real = get(n, 2, i)
         p: [][]Real = update(m, 1, c)
         return p, n, o, y }",
-    [Value::Real(0.5), Value::Int(0)],
-    [Value::Real(f64::NAN), Value::Int(1)],
-    [Value::Real(0.5), Value::Int(2)]
+    [FlatValue::Real(0.5), FlatValue::Int(0)],
+    [FlatValue::Real(f64::NAN), FlatValue::Int(1)],
+    [FlatValue::Real(0.5), FlatValue::Int(2)]
 );
 
 case!(
@@ -508,9 +508,9 @@ case!(
         first: []Int = build i3 < n { a2: Int = get(ns, i3) b3: Int = int.sub(a2, 5) c: Int = int.div(6, b3) yield c }
         t: Real = reduce[add] i4 < n { b4: Int = get(first, i4) c2: Int = int.sub(b4, 6) d: Int = int.div(6, c2) r2: Real = to_real(d) yield r2 }
         return s, t, n }",
-    [Value::ints(vec![1, 2, 3])],
-    [Value::ints(vec![6, 5, 0])],
-    [Value::ints(vec![6, 5])]
+    [FlatValue::ints(vec![1, 2, 3])],
+    [FlatValue::ints(vec![6, 5, 0])],
+    [FlatValue::ints(vec![6, 5])]
 );
 
 case!(
@@ -531,10 +531,10 @@ case!(
             r: Real = real.add(u, v)
             yield r }
         return ys, x }",
-    [reals(&[1.0, 2.0, 3.0]), Value::Int(1), Value::Real(0.5)],
-    [reals(&[1.0, 2.0, 3.0]), Value::Int(0), Value::Real(0.5)],
-    [reals(&[1.0, 2.0, 3.0]), Value::Int(5), Value::Real(0.5)],
-    [reals(&[]), Value::Int(5), Value::Real(0.5)]
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Int(1), FlatValue::Real(0.5)],
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Int(0), FlatValue::Real(0.5)],
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Int(5), FlatValue::Real(0.5)],
+    [reals(&[]), FlatValue::Int(5), FlatValue::Real(0.5)]
 );
 
 case!(
@@ -577,14 +577,14 @@ case!(
             v: Real = real.add(t, u)
             yield v }
         return a, b, c, d }",
-    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, 0, 1]), square(), Value::Int(0)],
-    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, 3, 1]), square(), Value::Int(0)],
-    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, -1, 1]), square(), Value::Int(0)],
-    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, 0, 1]), square(), Value::Int(1)],
-    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, 0, 1]), square(), Value::Int(i64::MAX)],
-    [reals(&[1.0, 2.0]), Value::ints(vec![1, 0, 1]), square(), Value::Int(0)],
-    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, 0]), square(), Value::Int(0)],
-    [reals(&[]), Value::ints(vec![]), square(), Value::Int(9)]
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::ints(vec![2, 0, 1]), square(), FlatValue::Int(0)],
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::ints(vec![2, 3, 1]), square(), FlatValue::Int(0)],
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::ints(vec![2, -1, 1]), square(), FlatValue::Int(0)],
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::ints(vec![2, 0, 1]), square(), FlatValue::Int(1)],
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::ints(vec![2, 0, 1]), square(), FlatValue::Int(i64::MAX)],
+    [reals(&[1.0, 2.0]), FlatValue::ints(vec![1, 0, 1]), square(), FlatValue::Int(0)],
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::ints(vec![2, 0]), square(), FlatValue::Int(0)],
+    [reals(&[]), FlatValue::ints(vec![]), square(), FlatValue::Int(9)]
 );
 
 case!(
@@ -601,12 +601,12 @@ case!(
             d: Int = int.add(b, c)
             yield z, d }
         return s, t }",
-    [reals(&[1.0, 2.0, 3.0]), Value::Int(3)],
-    [reals(&[1.0, 2.0, 3.0]), Value::Int(4)],
-    [reals(&[1.0, 2.0, 3.0]), Value::Int(-1)],
-    [reals(&[1.0, 2.0, 3.0]), Value::Int(i64::MIN)],
-    [reals(&[1.5; 80]), Value::Int(64)],
-    [reals(&[1.5; 80]), Value::Int(65)]
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Int(3)],
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Int(4)],
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Int(-1)],
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Int(i64::MIN)],
+    [reals(&[1.5; 80]), FlatValue::Int(64)],
+    [reals(&[1.5; 80]), FlatValue::Int(65)]
 );
 
 case!(
@@ -625,9 +625,9 @@ case!(
         e: Real = reduce[min] i < n {
             x: Real = get(xs, i) w: Real = get(xs, k) y: Real = real.mul(x, w) yield y }
         return a, b, c, d, e }",
-    [reals(&[1.0, 2.0, 3.0]), Value::Int(1)],
-    [reals(&[1.0, 2.0, 3.0]), Value::Int(3)],
-    [reals(&[]), Value::Int(0)]
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Int(1)],
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Int(3)],
+    [reals(&[]), FlatValue::Int(0)]
 );
 
 case!(
@@ -639,8 +639,8 @@ case!(
         d: Real = real.cos(x)
         r: Real = if c { e: Real = real.add(b, d) yield e } else { yield d }
         return r }",
-    [Value::Real(1.0), Value::Bool(true)],
-    [Value::Real(1.0), Value::Bool(false)]
+    [FlatValue::Real(1.0), FlatValue::Bool(true)],
+    [FlatValue::Real(1.0), FlatValue::Bool(false)]
 );
 
 case!(
@@ -659,8 +659,8 @@ case!(
         w: Real = get(p, 2)
         z: Real = reduce[add] i2 < 3 { e2: Real = get(p, i2) yield e2 }
         return w, z }",
-    [Value::Real(1.0), Value::Real(2.0), Value::Int(2), Value::Bool(false)],
-    [Value::Real(1.0), Value::Real(2.0), Value::Int(0), Value::Bool(true)]
+    [FlatValue::Real(1.0), FlatValue::Real(2.0), FlatValue::Int(2), FlatValue::Bool(false)],
+    [FlatValue::Real(1.0), FlatValue::Real(2.0), FlatValue::Int(0), FlatValue::Bool(true)]
 );
 
 case!(
@@ -728,19 +728,19 @@ fn corner(a: [][]Real) -> (Real) {
 }";
 
 /// Matrices of two rows of two numbers.
-fn matrices(count: usize) -> Value {
+fn matrices(count: usize) -> FlatValue {
     let elements: Vec<f64> = (0..4 * count).map(|i| 0.5 * i as f64 - 1.0).collect();
-    Value::array(Array::new(&[count as i64, 2, 2], Data::Reals(Rc::new(elements))).unwrap())
+    FlatValue::array(FlatArray::new(&[count as i64, 2, 2], Data::Reals(Rc::new(elements))).unwrap())
 }
 
 case!(
     small_arrays_go_through_calls_as_numbers,
     [scalars, dce],
     TURNED,
-    [Value::Real(0.5), Value::Bool(true), matrices(3), Value::Int(1)],
-    [Value::Real(-0.0), Value::Bool(false), matrices(3), Value::Int(0)],
-    [Value::Real(1.5), Value::Bool(true), matrices(3), Value::Int(2)],
-    [Value::Real(1.5), Value::Bool(true), matrices(3), Value::Int(3)]
+    [FlatValue::Real(0.5), FlatValue::Bool(true), matrices(3), FlatValue::Int(1)],
+    [FlatValue::Real(-0.0), FlatValue::Bool(false), matrices(3), FlatValue::Int(0)],
+    [FlatValue::Real(1.5), FlatValue::Bool(true), matrices(3), FlatValue::Int(2)],
+    [FlatValue::Real(1.5), FlatValue::Bool(true), matrices(3), FlatValue::Int(3)]
 );
 
 #[test]
@@ -769,7 +769,7 @@ fn arrays_that_functions_need_whole_stay() {
             }}
             fn f(x: Real, a: []Real) -> (Real) {{ {body} return y }}"
         );
-        let points = [0.5, 1.5, 7.0].map(|x| vec![Value::Real(x), reals(&[1.0])]);
+        let points = [0.5, 1.5, 7.0].map(|x| vec![FlatValue::Real(x), reals(&[1.0])]);
         let text = after(&[scalars, dce], &text, &points);
         assert_eq!(!text.contains("a: []Real"), numbers_now, "{body}\n{text}");
     }
@@ -792,9 +792,9 @@ case!(
             yield f, e }
         r: Int = int.add(j, q)
         return s, r }",
-    [reals(&[1.0, 2.0, 3.0]), Value::Int(5)],
-    [reals(&[]), Value::Int(2)],
-    [reals(&[]), Value::Int(-7)]
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Int(5)],
+    [reals(&[]), FlatValue::Int(2)],
+    [reals(&[]), FlatValue::Int(-7)]
 );
 
 case!(
@@ -821,7 +821,7 @@ case!(
 );
 
 /// What large programs give before and after all passes.
-fn stays(text: &str, point: &[Value]) -> Module {
+fn stays(text: &str, point: &[FlatValue]) -> Module {
     let before = parse(text).unwrap_or_else(|e| panic!("{e}"));
     let module = optimise(before.clone());
     assert_eq!(lint(&module), Vec::<String>::new());
@@ -838,7 +838,7 @@ fn long_functions() {
         body.push_str(&format!("x{}: Real = real.{op}(x{a}, x{b})\n", i + 1));
     }
     let text = format!("entry main fn main(x0: Real) -> (Real) {{ {body} return x50000 }}");
-    stays(&text, &[Value::Real(0.5)]);
+    stays(&text, &[FlatValue::Real(0.5)]);
 }
 
 #[test]
@@ -850,7 +850,7 @@ fn many_functions() {
             i - 1
         ));
     }
-    stays(&text, &[Value::Real(0.5)]);
+    stays(&text, &[FlatValue::Real(0.5)]);
 }
 
 #[test]
@@ -869,7 +869,7 @@ fn deep_blocks() {
     text.push_str(" return r0 }");
     // What is nested so deeply takes stack to be copied and dropped.
     let thread = std::thread::Builder::new().stack_size(256 << 20);
-    let run = move || drop(stays(&text, &[Value::Int(3), Value::Real(0.5)]));
+    let run = move || drop(stays(&text, &[FlatValue::Int(3), FlatValue::Real(0.5)]));
     thread.spawn(run).unwrap().join().unwrap();
 }
 
@@ -916,9 +916,9 @@ case!(
                 yield y }
             yield r }
         return t }",
-    [square(), Value::Real(3.0)],
+    [square(), FlatValue::Real(3.0)],
     [
-        Value::array(Array::new(&[1, 2], Data::Reals(Rc::new(vec![1.0, 2.0]))).unwrap()),
-        Value::Real(3.0)
+        FlatValue::array(FlatArray::new(&[1, 2], Data::Reals(Rc::new(vec![1.0, 2.0]))).unwrap()),
+        FlatValue::Real(3.0)
     ]
 );

@@ -5,15 +5,15 @@ use diffeo_array::opt::{
     cse, dce, defer_checks, demand, extrema, fuse, index_tables, inline, inline_small, optimise,
     promote, ranges, scatter_to_map, simplify, sink_producers, unroll,
 };
-use diffeo_array::value::{Array, Data, Value};
-use diffeo_array::{lint, parse, print_plain, Evaluator};
+use diffeo_array::value::{Data, FlatArray, FlatValue};
+use diffeo_array::{lint, parse, print_plain, FlatEvaluator};
 use diffeo_calculus::eval::Options;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// What a program gives, as text.
-fn meaning(module: &Module, args: &[Value]) -> String {
-    let mut evaluator = Evaluator::new(Arc::new(module.clone()), Options::default());
+fn meaning(module: &Module, args: &[FlatValue]) -> String {
+    let mut evaluator = FlatEvaluator::new(Arc::new(module.clone()), Options::default());
     match evaluator.run(args.to_vec()) {
         Ok(values) => format!("{values:?}"),
         Err(error) => format!("{:?} at {:?}, {:?}", error.kind, error.span, error.trace),
@@ -21,7 +21,7 @@ fn meaning(module: &Module, args: &[Value]) -> String {
 }
 
 /// The text of a module after passes, which means the same at each of the arguments.
-fn after(passes: &[fn(Module) -> Module], text: &str, points: &[Vec<Value>]) -> String {
+fn after(passes: &[fn(Module) -> Module], text: &str, points: &[Vec<FlatValue>]) -> String {
     let before = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(lint(&before), Vec::<String>::new(), "{text}");
     let module = passes.iter().fold(before.clone(), |module, pass| pass(module));
@@ -32,8 +32,10 @@ fn after(passes: &[fn(Module) -> Module], text: &str, points: &[Vec<Value>]) -> 
     print_plain(&module)
 }
 
-fn rows(sizes: &[i64], xs: &[f64]) -> Value {
-    Value::array(Array::new(sizes, Data::Reals(Rc::new(xs.to_vec()))).expect("as many elements"))
+fn rows(sizes: &[i64], xs: &[f64]) -> FlatValue {
+    FlatValue::array(
+        FlatArray::new(sizes, Data::Reals(Rc::new(xs.to_vec()))).expect("as many elements"),
+    )
 }
 
 const LARGEST: &str = "entry main fn main(xs: []Real, start: Real) -> (Real, Real, Real) {
@@ -58,9 +60,9 @@ const LARGEST: &str = "entry main fn main(xs: []Real, start: Real) -> (Real, Rea
 #[test]
 fn loops_for_the_largest_are_reductions() {
     let points = [
-        vec![Value::reals(vec![1.0, 5.0, -2.0]), Value::Real(3.0)],
-        vec![Value::reals(vec![1.0, f64::NAN, -2.0]), Value::Real(3.0)],
-        vec![Value::reals(vec![f64::NEG_INFINITY]), Value::Real(f64::NAN)],
+        vec![FlatValue::reals(vec![1.0, 5.0, -2.0]), FlatValue::Real(3.0)],
+        vec![FlatValue::reals(vec![1.0, f64::NAN, -2.0]), FlatValue::Real(3.0)],
+        vec![FlatValue::reals(vec![f64::NEG_INFINITY]), FlatValue::Real(f64::NAN)],
     ];
     insta::assert_snapshot!(after(&[extrema, dce], LARGEST, &points));
 }
@@ -78,9 +80,9 @@ fn the_smallest_of_a_comprehension_needs_no_array() {
             j: Int = fits.add(i.2, 1) w: Real = get(xs, j) y: Real = real.min(m, w) yield y }
         return b }";
     let points = [
-        vec![Value::Int(1), Value::Real(0.5)],
-        vec![Value::Int(7), Value::Real(3.25)],
-        vec![Value::Int(0), Value::Real(3.25)],
+        vec![FlatValue::Int(1), FlatValue::Real(0.5)],
+        vec![FlatValue::Int(7), FlatValue::Real(3.25)],
+        vec![FlatValue::Int(0), FlatValue::Real(3.25)],
     ];
     insta::assert_snapshot!(after(&[extrema, fuse, simplify, dce], text, &points));
 }
@@ -132,11 +134,11 @@ fn small_recursive_functions_are_put_into_themselves_once() {
             c: Int = int.sub(n, 2) d: Int = call fib(c)
             e: Int = int.add(b, d) yield e }
         return r }";
-    let points = [vec![Value::Int(10)], vec![Value::Int(-3)], vec![Value::Int(1)]];
+    let points = [vec![FlatValue::Int(10)], vec![FlatValue::Int(-3)], vec![FlatValue::Int(1)]];
     let text = after(&[inline], text, &points);
     assert_eq!(text.matches("call fib").count(), 5, "{text}");
     let module = parse(&text).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(meaning(&optimise(module), &[Value::Int(12)]), "[Int(144)]");
+    assert_eq!(meaning(&optimise(module), &[FlatValue::Int(12)]), "[Int(144)]");
 }
 
 #[test]
@@ -153,7 +155,7 @@ fn functions_that_have_become_small_are_put_into_their_callers() {
             a: Real = call f(x) b: Real = call f(a) c: Real = call f(b) return c }}
         fn f(x: Real) -> (Real) {{ t.0: Real = to_real(1) {sums} y: Real = real.add(x, t.40) return y }}"
     );
-    let points = [vec![Value::Real(0.5)], vec![Value::Real(-0.5)]];
+    let points = [vec![FlatValue::Real(0.5)], vec![FlatValue::Real(-0.5)]];
     assert!(after(&[inline], &text, &points).contains("call"));
     let text = after(&[unroll, simplify, cse, dce, inline_small], &text, &points);
     assert!(!text.contains("call"), "{text}");
@@ -179,7 +181,7 @@ fn nested_calls(middle: usize, inner: usize) -> String {
 
 #[test]
 fn of_two_functions_that_are_too_large_together_the_larger_stays_a_call() {
-    let points = [vec![Value::Int(3)]];
+    let points = [vec![FlatValue::Int(3)]];
     let calls = |text: &str| {
         let text = after(&[inline, dce], text, &points);
         (text.contains("call middle"), text.contains("call inner"))
@@ -212,7 +214,7 @@ const SMALL: &str = "entry main fn main(x: Real) -> (Real, []Real, [][]Real, []R
 
 #[test]
 fn small_accumulators_are_numbers() {
-    let points: Vec<Vec<Value>> = [0.5, -0.0, 2.0].map(|x| vec![Value::Real(x)]).into();
+    let points: Vec<Vec<FlatValue>> = [0.5, -0.0, 2.0].map(|x| vec![FlatValue::Real(x)]).into();
     insta::assert_snapshot!(after(&[promote], SMALL, &points));
 }
 
@@ -241,7 +243,7 @@ fn views_of_small_accumulators_are_numbers() {
         )
     };
     let xs = || rows(&[2, 2], &[1.0, -0.0, 0.0, 4.5]);
-    let points = [0.5, -0.0].map(|x| vec![Value::Real(x), Value::Int(1), xs()]);
+    let points = [0.5, -0.0].map(|x| vec![FlatValue::Real(x), FlatValue::Int(1), xs()]);
     insta::assert_snapshot!(after(&[promote, simplify, dce], &program("", "3"), &points));
     // What was taken is not read again where it has changed since.
     let text = after(&[promote, simplify, dce], &program("acc_add(row, i, x)", "3"), &points);
@@ -309,9 +311,9 @@ const TRIANGLE: &str = "entry main fn main(l: []Real, x: []Real, d: Int) -> ([]R
 
 #[test]
 fn places_in_packed_triangles_are_looked_up() {
-    let reals = |n: i64| Value::reals((0..n).map(|i| (i as f64).sin()).collect());
-    let point = |d: i64| vec![reals(d * (d - 1) / 2), reals(d), Value::Int(d)];
-    let points: Vec<Vec<Value>> = [0, 1, 2, 3, 7].into_iter().map(point).collect();
+    let reals = |n: i64| FlatValue::reals((0..n).map(|i| (i as f64).sin()).collect());
+    let point = |d: i64| vec![reals(d * (d - 1) / 2), reals(d), FlatValue::Int(d)];
+    let points: Vec<Vec<FlatValue>> = [0, 1, 2, 3, 7].into_iter().map(point).collect();
     insta::assert_snapshot!(after(&[index_tables, dce], TRIANGLE, &points));
 }
 
@@ -327,8 +329,8 @@ fn tables_of_what_is_cheap_or_not_known_before_the_loops() {
                 }}
                 return z }}"
         );
-        let point = |d: i64| vec![Value::reals(Vec::new()), Value::Int(d)];
-        let points: Vec<Vec<Value>> = [-1, 0, 1, 5].into_iter().map(point).collect();
+        let point = |d: i64| vec![FlatValue::reals(Vec::new()), FlatValue::Int(d)];
+        let points: Vec<Vec<FlatValue>> = [-1, 0, 1, 5].into_iter().map(point).collect();
         after(&[dce], &text, &points) == after(&[index_tables, dce], &text, &points)
     };
     let dear = "a: Int = fits.mul(j, j) b: Int = fits.add(a, 7) c: Int = fits.div(b, 3)";
@@ -412,7 +414,7 @@ fn positions(xs: []Real) -> ([]Real, []Real) {
 fn only_elements_that_are_read_are_computed() {
     let point = |n: i64, is: &[i64], js: &[i64]| {
         let xs = (0..n).map(|i| (i as f64).sqrt()).collect();
-        vec![Value::reals(xs), Value::ints(is.to_vec()), Value::ints(js.to_vec())]
+        vec![FlatValue::reals(xs), FlatValue::ints(is.to_vec()), FlatValue::ints(js.to_vec())]
     };
     let many: Vec<i64> = (0..40).map(|i| i % 3).collect();
     let points = [
@@ -427,9 +429,9 @@ fn only_elements_that_are_read_are_computed() {
     insta::assert_snapshot!(after(&[sink_producers, demand, simplify, dce], WANTED, &points));
     // It takes less than all of them.
     let operations = |module: &Module| {
-        let mut evaluator = Evaluator::new(Arc::new(module.clone()), Options::default());
+        let mut evaluator = FlatEvaluator::new(Arc::new(module.clone()), Options::default());
         let xs = (0..200).map(|i| f64::from(i).sqrt()).collect();
-        let args = vec![Value::reals(xs), Value::ints(vec![7]), Value::ints(vec![150])];
+        let args = vec![FlatValue::reals(xs), FlatValue::ints(vec![7]), FlatValue::ints(vec![150])];
         evaluator.run(args).expect("it runs");
         evaluator.operations()
     };
@@ -453,7 +455,7 @@ fn comprehensions_of_which_all_is_read_stay() {
                 {rest}
             }}"
         );
-        let point = vec![Value::reals(vec![0.5, 2.0, 1.0]), Value::ints(vec![2, 0])];
+        let point = vec![FlatValue::reals(vec![0.5, 2.0, 1.0]), FlatValue::ints(vec![2, 0])];
         let points = [point];
         after(&[dce], &text, &points) == after(&[sink_producers, demand, dce], &text, &points)
     };
@@ -509,7 +511,7 @@ const LOOKS: &str = "entry main fn main(xs: []Real) -> (Real, []Real, []Real) {
 
 #[test]
 fn steps_are_looked_through_for_nan_behind_their_loop() {
-    let points: Vec<Vec<Value>> = [
+    let points: Vec<Vec<FlatValue>> = [
         vec![1.0, 2.0],
         vec![4.0, -1.0],
         vec![],
@@ -517,7 +519,7 @@ fn steps_are_looked_through_for_nan_behind_their_loop() {
         vec![f64::NAN, 1e300],
         vec![2.0, 1e300],
     ]
-    .map(|xs| vec![Value::reals(xs)])
+    .map(|xs| vec![FlatValue::reals(xs)])
     .into();
     insta::assert_snapshot!(after(&[defer_checks], LOOKS, &points));
 }

@@ -1,11 +1,11 @@
 //! Every pass on random modules: what comes out lints, and gives the same values, the same errors at the same
 //! places, and the same lines. (But for `tail`, which leaves calls out of traces, as the evaluator of Core does.)
 
-use diffeo_array::generate::{program, Features, Program};
+use diffeo_array::generate::{program, Features, GeneratedProgram};
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{tail, PASSES};
-use diffeo_array::value::Value;
-use diffeo_array::{lint, print, Evaluator};
+use diffeo_array::value::FlatValue;
+use diffeo_array::{lint, print, FlatEvaluator};
 use diffeo_calculus::eval::{Limits, Options};
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// What a program gives: its values, or its error with its place and the open calls; what it prints; how many
 /// operations it takes.
-fn outcome(module: &Module, program: &Program) -> (String, Vec<String>, u64) {
+fn outcome(module: &Module, program: &GeneratedProgram) -> (String, Vec<String>, u64) {
     let lines = Rc::new(RefCell::new(Vec::new()));
     let (traced, reported) = (lines.clone(), lines.clone());
     let options = Options {
@@ -26,7 +26,7 @@ fn outcome(module: &Module, program: &Program) -> (String, Vec<String>, u64) {
         limits: Limits::after(Duration::from_secs(10)),
         ..Options::default()
     };
-    let mut evaluator = Evaluator::new(Arc::new(module.clone()), options);
+    let mut evaluator = FlatEvaluator::new(Arc::new(module.clone()), options);
     let result = match evaluator.run(program.args.clone()) {
         Ok(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
         Err(e) => format!("{} at {:?} {:?} {:?}", e.kind.message(), e.span, e.function, e.trace),
@@ -38,21 +38,25 @@ fn outcome(module: &Module, program: &Program) -> (String, Vec<String>, u64) {
 }
 
 /// A value as text: what is in it, not how it lies in memory.
-fn shown(value: &Value) -> String {
+fn shown(value: &FlatValue) -> String {
     match value {
-        Value::Array(array) => {
+        FlatValue::Array(array) => {
             let elements: Vec<String> =
                 (0..array.count()).map(|i| shown(&array.element(i))).collect();
             format!("{:?}{elements:?}", array.sizes())
         }
-        Value::Box(object) => {
+        FlatValue::Box(object) => {
             let fields: Vec<String> = object.fields.iter().map(shown).collect();
             format!("{}{fields:?}", object.tag)
         }
-        Value::Real(_) | Value::Int(_) | Value::Bool(_) | Value::Text(_) | Value::Null => {
+        FlatValue::Real(_)
+        | FlatValue::Int(_)
+        | FlatValue::Bool(_)
+        | FlatValue::Text(_)
+        | FlatValue::Null => {
             format!("{value:?}")
         }
-        Value::Acc(_) | Value::Stack(_) => "mutable".to_string(),
+        FlatValue::Acc(_) | FlatValue::Stack(_) => "mutable".to_string(),
     }
 }
 
@@ -64,7 +68,7 @@ fn check(
     name: &str,
     before: &Module,
     after: &Module,
-    program: &Program,
+    program: &GeneratedProgram,
 ) -> Result<u64, TestCaseError> {
     prop_assert_eq!(
         lint(after),

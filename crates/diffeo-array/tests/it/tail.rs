@@ -1,8 +1,8 @@
 //! Tail-call elimination: calls in tail position take no memory.
 
 use diffeo_array::opt::tail;
-use diffeo_array::value::Value;
-use diffeo_array::{lint, parse, print, Evaluator};
+use diffeo_array::value::FlatValue;
+use diffeo_array::{lint, parse, print, FlatEvaluator};
 use diffeo_calculus::eval::Options;
 
 const EVEN: &str = "
@@ -52,22 +52,22 @@ yield %5
 }
 ";
 
-fn run(text: &str, args: &[i64], room: usize) -> Result<Vec<Value>, &'static str> {
+fn run(text: &str, args: &[i64], room: usize) -> Result<Vec<FlatValue>, &'static str> {
     let module = tail(parse(text).unwrap());
     assert_eq!(lint(&module), Vec::<String>::new(), "{}", print(&module));
     let options = Options { max_stack: room, ..Options::default() };
-    let args = args.iter().map(|n| Value::Int(*n)).collect();
-    Evaluator::new(module.into(), options).run(args).map_err(|e| e.kind.code())
+    let args = args.iter().map(|n| FlatValue::Int(*n)).collect();
+    FlatEvaluator::new(module.into(), options).run(args).map_err(|e| e.kind.code())
 }
 
 #[test]
 fn a_function_that_ends_with_a_call_of_itself_takes_no_memory() {
-    assert_eq!(run(SUM, &[100_000, 0], 4096), Ok(vec![Value::Int(5_000_050_000)]));
+    assert_eq!(run(SUM, &[100_000, 0], 4096), Ok(vec![FlatValue::Int(5_000_050_000)]));
     assert_eq!(run(SUM, &[2, i64::MAX], 4096), Err("overflow"));
 }
 
 #[test]
 fn nor_do_functions_that_end_with_calls_of_each_other() {
-    assert_eq!(run(EVEN, &[100_000], 4096), Ok(vec![Value::Bool(true)]));
-    assert_eq!(run(EVEN, &[99_999], 4096), Ok(vec![Value::Bool(false)]));
+    assert_eq!(run(EVEN, &[100_000], 4096), Ok(vec![FlatValue::Bool(true)]));
+    assert_eq!(run(EVEN, &[99_999], 4096), Ok(vec![FlatValue::Bool(false)]));
 }

@@ -101,7 +101,8 @@ fn nesting_is_not_bounded_by_the_stack() {
             let mut copy = parse(&print(&module)).unwrap();
             copy.functions.iter_mut().for_each(diffeo_array::compact::compact);
             let module = std::sync::Arc::new(module);
-            let mut evaluator = diffeo_array::Evaluator::new(module.clone(), Default::default());
+            let mut evaluator =
+                diffeo_array::FlatEvaluator::new(module.clone(), Default::default());
             assert_eq!(evaluator.run(Vec::new()).unwrap(), []);
             drop(evaluator);
             assert!(parse(&text[..text.len() - 20]).is_err());

@@ -254,37 +254,38 @@ fn a_capacity_beyond_the_memory_is_only_a_hint() {
 
 /// The shape of an element.
 #[derive(Clone, Debug)]
-enum Shape {
+enum ElementShape {
     Real,
     Int,
     Text,
-    Tuple(Vec<Shape>),
-    Rows(usize, Box<Shape>),
+    Tuple(Vec<ElementShape>),
+    Rows(usize, Box<ElementShape>),
 }
 
-fn shapes() -> impl Strategy<Value = Shape> {
-    let leaf = prop_oneof![Just(Shape::Real), Just(Shape::Int), Just(Shape::Text)];
+fn shapes() -> impl Strategy<Value = ElementShape> {
+    let leaf =
+        prop_oneof![Just(ElementShape::Real), Just(ElementShape::Int), Just(ElementShape::Text)];
     leaf.prop_recursive(3, 12, 3, |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 2..4).prop_map(Shape::Tuple),
-            (0..3usize, inner).prop_map(|(n, s)| Shape::Rows(n, Box::new(s))),
+            prop::collection::vec(inner.clone(), 2..4).prop_map(ElementShape::Tuple),
+            (0..3usize, inner).prop_map(|(n, s)| ElementShape::Rows(n, Box::new(s))),
         ]
     })
 }
 
 /// An element of a shape, its leaves numbered on; every third Real is active.
-fn element(shape: &Shape, next: &mut i64) -> Value {
+fn element(shape: &ElementShape, next: &mut i64) -> Value {
     *next += 1;
     match shape {
-        Shape::Real if *next % 3 == 0 => dual(*next as f64),
-        Shape::Real => Value::Real(*next as f64),
-        Shape::Int => Value::Int(*next),
-        Shape::Text => Value::string(&next.to_string()),
-        Shape::Tuple(shapes) => {
+        ElementShape::Real if *next % 3 == 0 => dual(*next as f64),
+        ElementShape::Real => Value::Real(*next as f64),
+        ElementShape::Int => Value::Int(*next),
+        ElementShape::Text => Value::string(&next.to_string()),
+        ElementShape::Tuple(shapes) => {
             let elements: Vec<Value> = shapes.iter().map(|s| element(s, next)).collect();
             Value::tuple(elements)
         }
-        Shape::Rows(n, shape) => {
+        ElementShape::Rows(n, shape) => {
             let elements: Vec<Value> = (0..*n).map(|_| element(shape, next)).collect();
             Value::array(array(elements))
         }

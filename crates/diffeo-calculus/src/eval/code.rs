@@ -1,7 +1,7 @@
 //! Register code: what a Core function compiles to and what the machine runs.
 //!
 //! A function has a frame of registers. Its parameter lies in the first ones: in one register, or spread
-//! over several if the [`Shape`] says so. An instruction reads operands and writes a register; all operands
+//! over several if the [`ParamShape`] says so. An instruction reads operands and writes a register; all operands
 //! are read before anything is written, from left to right. An operand marked *take* is the last use of its
 //! register: the value moves out, so that a value nothing else refers to can be changed in place.
 //! What is not parameter or captured is written before it is read.
@@ -13,34 +13,36 @@ use std::rc::Rc;
 
 /// How a parameter lies in registers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum ParamShape {
     /// In one register.
     One,
     /// A tuple whose components lie in registers of their own, one after the other.
-    Split(Vec<Shape>),
+    Split(Vec<ParamShape>),
 }
 
-impl Shape {
+impl ParamShape {
     /// How many registers it takes.
     pub fn registers(&self) -> usize {
         match self {
-            Shape::One => 1,
-            Shape::Split(shapes) => shapes.iter().map(Shape::registers).sum(),
+            ParamShape::One => 1,
+            ParamShape::Split(shapes) => shapes.iter().map(ParamShape::registers).sum(),
         }
     }
 
     /// The number of components, if each of them lies in one register.
     pub fn flat(&self) -> Option<usize> {
         match self {
-            Shape::One => None,
-            Shape::Split(shapes) => shapes.iter().all(|s| *s == Shape::One).then_some(shapes.len()),
+            ParamShape::One => None,
+            ParamShape::Split(shapes) => {
+                shapes.iter().all(|s| *s == ParamShape::One).then_some(shapes.len())
+            }
         }
     }
 }
 
 /// Where an operand comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Source {
+pub(crate) enum OperandSource {
     /// A register, which keeps its value.
     Copy(u32),
     /// A register, for the last time.
@@ -53,68 +55,69 @@ pub(crate) enum Source {
     Itself,
 }
 
-/// A [`Source`] in 32 bits.
+/// A [`OperandSource`] in 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Operand(u32);
+pub(crate) struct PackedOperand(u32);
 
-impl Operand {
+impl PackedOperand {
     const KIND: u32 = 3 << 30;
     const TAKE: u32 = 1 << 30;
     const CONSTANT: u32 = 2 << 30;
     const CAPTURED: u32 = 3 << 30;
-    const INDEX: u32 = !Operand::KIND;
+    const INDEX: u32 = !PackedOperand::KIND;
 
     /// The function itself.
-    pub const ITSELF: Operand = Operand(u32::MAX);
+    pub const ITSELF: PackedOperand = PackedOperand(u32::MAX);
 
     /// A register, which keeps its value.
-    pub fn copy(register: u32) -> Operand {
-        Operand(register)
+    pub fn copy(register: u32) -> PackedOperand {
+        PackedOperand(register)
     }
 
     /// A register, for the last time.
-    pub fn take(register: u32) -> Operand {
-        Operand(register | Operand::TAKE)
+    pub fn take(register: u32) -> PackedOperand {
+        PackedOperand(register | PackedOperand::TAKE)
     }
 
     /// A constant of the function.
-    pub fn constant(index: u32) -> Operand {
-        Operand(index | Operand::CONSTANT)
+    pub fn constant(index: u32) -> PackedOperand {
+        PackedOperand(index | PackedOperand::CONSTANT)
     }
 
     /// A captured variable.
-    pub fn captured(index: u32) -> Operand {
-        Operand(index | Operand::CAPTURED)
+    pub fn captured(index: u32) -> PackedOperand {
+        PackedOperand(index | PackedOperand::CAPTURED)
     }
 
     /// Where it comes from.
     #[inline(always)]
-    pub fn source(self) -> Source {
-        let index = self.0 & Operand::INDEX;
-        match self.0 & Operand::KIND {
-            0 => Source::Copy(index),
-            Operand::TAKE => Source::Take(index),
-            Operand::CONSTANT => Source::Constant(index),
-            Operand::CAPTURED if self == Operand::ITSELF => Source::Itself,
-            _ => Source::Captured(index),
+    pub fn source(self) -> OperandSource {
+        let index = self.0 & PackedOperand::INDEX;
+        match self.0 & PackedOperand::KIND {
+            0 => OperandSource::Copy(index),
+            PackedOperand::TAKE => OperandSource::Take(index),
+            PackedOperand::CONSTANT => OperandSource::Constant(index),
+            PackedOperand::CAPTURED if self == PackedOperand::ITSELF => OperandSource::Itself,
+            _ => OperandSource::Captured(index),
         }
     }
 
     /// The register that it is the last use of.
     #[inline(always)]
     pub fn taken(self) -> Option<u32> {
-        (self.0 & Operand::KIND == Operand::TAKE).then_some(self.0 & Operand::INDEX)
+        (self.0 & PackedOperand::KIND == PackedOperand::TAKE)
+            .then_some(self.0 & PackedOperand::INDEX)
     }
 }
 
-impl std::fmt::Debug for Operand {
+impl std::fmt::Debug for PackedOperand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.source() {
-            Source::Copy(r) => write!(f, "r{r}"),
-            Source::Take(r) => write!(f, "r{r}!"),
-            Source::Constant(k) => write!(f, "k{k}"),
-            Source::Captured(i) => write!(f, "c{i}"),
-            Source::Itself => f.write_str("self"),
+            OperandSource::Copy(r) => write!(f, "r{r}"),
+            OperandSource::Take(r) => write!(f, "r{r}!"),
+            OperandSource::Constant(k) => write!(f, "k{k}"),
+            OperandSource::Captured(i) => write!(f, "c{i}"),
+            OperandSource::Itself => f.write_str("self"),
         }
     }
 }
@@ -138,7 +141,7 @@ impl List {
 
 /// Where a component of a value goes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
+pub(crate) struct ComponentTarget {
     /// The position of the component.
     pub index: u32,
     /// The register.
@@ -149,47 +152,47 @@ pub(crate) struct Target {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Instr {
     /// Copies or moves a value.
-    Move { to: u32, from: Operand },
+    Move { to: u32, from: PackedOperand },
     /// Gives back what a register holds.
     Drop { register: u32 },
 
     /// Addition of Reals.
-    AddReal { to: u32, a: Operand, b: Operand },
+    AddReal { to: u32, a: PackedOperand, b: PackedOperand },
     /// Subtraction of Reals.
-    SubReal { to: u32, a: Operand, b: Operand },
+    SubReal { to: u32, a: PackedOperand, b: PackedOperand },
     /// Multiplication of Reals.
-    MulReal { to: u32, a: Operand, b: Operand },
+    MulReal { to: u32, a: PackedOperand, b: PackedOperand },
     /// Division of Reals.
-    DivReal { to: u32, a: Operand, b: Operand },
+    DivReal { to: u32, a: PackedOperand, b: PackedOperand },
     /// Another operation on one Real.
-    Real1 { op: RealOp, to: u32, a: Operand },
+    Real1 { op: RealOp, to: u32, a: PackedOperand },
     /// Another operation on two Reals.
-    Real2 { op: RealOp, to: u32, a: Operand, b: Operand },
+    Real2 { op: RealOp, to: u32, a: PackedOperand, b: PackedOperand },
     /// Addition of Ints.
-    AddInt { to: u32, a: Operand, b: Operand },
+    AddInt { to: u32, a: PackedOperand, b: PackedOperand },
     /// Subtraction of Ints.
-    SubInt { to: u32, a: Operand, b: Operand },
+    SubInt { to: u32, a: PackedOperand, b: PackedOperand },
     /// An operation on one Int.
-    Int1 { op: IntOp, to: u32, a: Operand },
+    Int1 { op: IntOp, to: u32, a: PackedOperand },
     /// Another operation on two Ints.
-    Int2 { op: IntOp, to: u32, a: Operand, b: Operand },
+    Int2 { op: IntOp, to: u32, a: PackedOperand, b: PackedOperand },
     /// Comparison of Reals.
-    CompareReal { comparison: Comparison, to: u32, a: Operand, b: Operand },
+    CompareReal { comparison: Comparison, to: u32, a: PackedOperand, b: PackedOperand },
     /// Comparison of Ints.
-    CompareInt { comparison: Comparison, to: u32, a: Operand, b: Operand },
+    CompareInt { comparison: Comparison, to: u32, a: PackedOperand, b: PackedOperand },
     /// Negation.
-    Not { to: u32, a: Operand },
+    Not { to: u32, a: PackedOperand },
     /// An Int as a Real.
-    ToReal { to: u32, a: Operand },
+    ToReal { to: u32, a: PackedOperand },
     /// Any other operation: an entry of [`Code::prims`].
     Prim { prim: u32, to: u32, args: List },
 
     /// The length of an array.
-    Length { to: u32, array: Operand },
+    Length { to: u32, array: PackedOperand },
     /// An element.
-    Index { to: u32, array: Operand, index: Operand },
+    Index { to: u32, array: PackedOperand, index: PackedOperand },
     /// An array with an element replaced.
-    Update { to: u32, array: Operand, index: Operand, value: Operand },
+    Update { to: u32, array: PackedOperand, index: PackedOperand, value: PackedOperand },
     /// The sizes in a value, of which the leaves of the tree of [`Code::sizes`] are the first operands.
     Sizes { call: u32, args: List, targets: List },
 
@@ -200,9 +203,9 @@ pub(crate) enum Instr {
     /// An array literal.
     Array { to: u32, args: List },
     /// A component of a tuple. `steal`: it is the last use of this component, though not of the tuple.
-    Project { to: u32, from: Operand, index: u32, steal: bool },
+    Project { to: u32, from: PackedOperand, index: u32, steal: bool },
     /// Components of a tuple or fields of a constructor.
-    Unpack { from: Operand, targets: List },
+    Unpack { from: PackedOperand, targets: List },
     /// A function value.
     Closure { to: u32, code: u32, captured: List },
     /// What the function captured, moved out if nothing else refers to the function.
@@ -215,23 +218,23 @@ pub(crate) enum Instr {
     /// Goes on elsewhere.
     Jump { target: u32 },
     /// Goes on elsewhere unless the condition holds.
-    JumpUnless { condition: Operand, target: u32 },
+    JumpUnless { condition: PackedOperand, target: u32 },
     /// Goes on elsewhere if the condition holds.
-    JumpIf { condition: Operand, target: u32 },
+    JumpIf { condition: PackedOperand, target: u32 },
     /// Goes on elsewhere unless the comparison holds.
-    JumpUnlessReal { comparison: Comparison, a: Operand, b: Operand, target: u32 },
+    JumpUnlessReal { comparison: Comparison, a: PackedOperand, b: PackedOperand, target: u32 },
     /// Goes on elsewhere unless the comparison holds.
-    JumpUnlessInt { comparison: Comparison, a: Operand, b: Operand, target: u32 },
+    JumpUnlessInt { comparison: Comparison, a: PackedOperand, b: PackedOperand, target: u32 },
     /// Goes on at the entry of [`Code::jumps`] for the constructor.
-    Switch { on: Operand, table: List },
+    Switch { on: PackedOperand, table: List },
     /// `index = 0`, `limit = count`; goes to `exit` if the count is below 1.
-    CountStart { index: u32, limit: u32, count: Operand, exit: u32 },
+    CountStart { index: u32, limit: u32, count: PackedOperand, exit: u32 },
     /// `index += 1`; goes to `body` if that is below `limit`.
     CountNext { index: u32, limit: u32, body: u32 },
     /// As `CountStart`, with a new array under construction; a negative count is an error.
-    BuildStart { index: u32, limit: u32, count: Operand, exit: u32 },
+    BuildStart { index: u32, limit: u32, count: PackedOperand, exit: u32 },
     /// Adds an element to the array under construction.
-    BuildPush { value: Operand },
+    BuildPush { value: PackedOperand },
     /// The array that was under construction.
     BuildEnd { to: u32 },
 
@@ -240,13 +243,13 @@ pub(crate) enum Instr {
     /// Calls the function itself, with the arguments in its shape.
     CallItself { to: u32, args: List },
     /// Calls a function value with one argument, or with the components of a tuple (`spread`).
-    Call { to: u32, function: Operand, args: List, spread: bool },
+    Call { to: u32, function: PackedOperand, args: List, spread: bool },
     /// As `CallGlobal`, in place of the present call.
     TailGlobal { global: u32, args: List },
     /// As `Call`, in place of the present call.
-    Tail { function: Operand, args: List, spread: bool },
+    Tail { function: PackedOperand, args: List, spread: bool },
     /// Ends the call.
-    Return { value: Operand },
+    Return { value: PackedOperand },
 }
 
 /// The value that [`Instr::Sizes`] looks at: a tuple need not have been made.
@@ -277,10 +280,10 @@ pub(crate) struct Code {
     /// Its place among all codes.
     pub number: u32,
     /// How the argument lies in the first registers.
-    pub shape: Shape,
-    /// As [`Shape::flat`].
+    pub shape: ParamShape,
+    /// As [`ParamShape::flat`].
     pub flat: Option<usize>,
-    /// As [`Shape::registers`].
+    /// As [`ParamShape::registers`].
     pub shape_registers: usize,
     /// How many registers a frame has, parameters included.
     pub registers: usize,
@@ -293,9 +296,9 @@ pub(crate) struct Code {
     /// The constants.
     pub constants: Vec<Value>,
     /// The operands in lists.
-    pub operands: Vec<Operand>,
+    pub operands: Vec<PackedOperand>,
     /// The targets in lists.
-    pub targets: Vec<Target>,
+    pub targets: Vec<ComponentTarget>,
     /// The tables of [`Instr::Switch`]; `u32::MAX` for a constructor that has no arm.
     pub jumps: Vec<u32>,
     /// The operations of [`Instr::Prim`].
@@ -308,8 +311,12 @@ pub(crate) struct Code {
 
 impl Instr {
     /// Shows the operands and the lists of operands.
-    pub fn each_operand(&mut self, pool: &mut [Operand], see: &mut dyn FnMut(&mut Operand)) {
-        let mut list = |list: &List, see: &mut dyn FnMut(&mut Operand)| {
+    pub fn each_operand(
+        &mut self,
+        pool: &mut [PackedOperand],
+        see: &mut dyn FnMut(&mut PackedOperand),
+    ) {
+        let mut list = |list: &List, see: &mut dyn FnMut(&mut PackedOperand)| {
             pool[list.range()].iter_mut().for_each(see);
         };
         match self {
@@ -373,7 +380,7 @@ impl Instr {
     }
 
     /// Shows the registers that it writes for the first time.
-    pub fn each_target(&mut self, pool: &mut [Target], see: &mut dyn FnMut(&mut u32)) {
+    pub fn each_target(&mut self, pool: &mut [ComponentTarget], see: &mut dyn FnMut(&mut u32)) {
         match self {
             Instr::Move { to, .. }
             | Instr::AddReal { to, .. }

@@ -10,7 +10,7 @@
 //! registers.
 //!
 //! Variables never change, but for the state of a loop and the parameter of a function that calls itself in
-//! tail position: their slots are written at the end of each step; see [`Function::assign`].
+//! tail position: their slots are written at the end of each step; see [`FunctionCompiler::assign`].
 
 mod branches;
 mod calls;
@@ -19,12 +19,12 @@ mod prims;
 mod registers;
 mod terms;
 
-use super::code::{Code, Instr, List, Operand, Shape, SizesCall, Target};
+use super::code::{Code, ComponentTarget, Instr, List, PackedOperand, ParamShape, SizesCall};
 use super::liveness::{Live, WHOLE};
 use super::scope::{analyse, Analysis};
 use super::usage::{path_of, NONE};
 use crate::prim::{DiffOp, Prim};
-use crate::term::{Binder, GlobalId, Kind, Program, Term};
+use crate::term::{Binder, GlobalId, Program, Term, TermKind};
 use crate::ty::Ty;
 use crate::value::Value;
 use diffeo_base::{Name, Span};
@@ -39,7 +39,7 @@ pub(crate) struct Compiler {
     pub codes: Vec<Rc<Code>>,
     /// Of the definitions whose shape was needed: the analysis until they are compiled, and the shape.
     analyses: HashMap<GlobalId, Analysis>,
-    shapes: HashMap<GlobalId, Rc<Shape>>,
+    shapes: HashMap<GlobalId, Rc<ParamShape>>,
     /// Where the functions were compiled from, if that is to be known.
     pub sources: Option<Sources>,
 }
@@ -83,7 +83,7 @@ impl Compiler {
         let mut unit =
             Unit { compiler: self, analysis: &analysis, definition: id, inside: HashSet::new() };
         let (parameter, body, is_function) = match &global.body.kind {
-            Kind::Lam(binder, body) => (Some(binder), &**body, true),
+            TermKind::Lam(binder, body) => (Some(binder), &**body, true),
             _ => (None, &global.body, false),
         };
         let me = is_function.then_some(id);
@@ -96,7 +96,7 @@ impl Compiler {
     }
 
     /// The shape of the parameter of a definition that is a function.
-    fn shape(&mut self, id: GlobalId) -> Rc<Shape> {
+    fn shape(&mut self, id: GlobalId) -> Rc<ParamShape> {
         if let Some(shape) = self.shapes.get(&id) {
             return shape.clone();
         }
@@ -104,8 +104,8 @@ impl Compiler {
         let body = &program.globals[id.0 as usize].body;
         let analysis = analyse(body, self.sources.is_some());
         let shape = match &body.kind {
-            Kind::Lam(binder, _) => analysis.shape(analysis.places[&binder.var.id]),
-            _ => Shape::One,
+            TermKind::Lam(binder, _) => analysis.shape(analysis.places[&binder.var.id]),
+            _ => ParamShape::One,
         };
         let shape = Rc::new(shape);
         self.shapes.insert(id, shape.clone());
@@ -115,7 +115,7 @@ impl Compiler {
 
     /// Whether a definition is a function.
     fn is_function(&self, id: GlobalId) -> bool {
-        matches!(self.program.globals[id.0 as usize].body.kind, Kind::Lam(..))
+        matches!(self.program.globals[id.0 as usize].body.kind, TermKind::Lam(..))
     }
 }
 
@@ -179,15 +179,15 @@ enum Dest<'d> {
 
 /// Code under construction.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum CodeItem {
     /// An instruction; its jumps hold labels.
     Do(Instr),
     /// The place that jumps refer to.
     Label(u32),
-    /// The slots of this entry of [`Function::lists`] are given back.
+    /// The slots of this entry of [`FunctionCompiler::lists`] are given back.
     Drops(u32),
     /// Here the first arm of a branch begins. Its arms all write the slots of the entry of
-    /// [`Function::lists`].
+    /// [`FunctionCompiler::lists`].
     Fork(u32),
     /// Here another arm of that branch begins.
     Arm(u32),
@@ -201,7 +201,7 @@ enum Step {
 
 /// Where a variable is.
 #[derive(Clone, Copy)]
-enum Place {
+enum VarPlace {
     Slot(u32),
     Captured(u32),
     Itself,
@@ -217,16 +217,16 @@ enum Item<'t> {
 }
 
 /// A function that is being compiled.
-struct Function<'u, 'a> {
+struct FunctionCompiler<'u, 'a> {
     unit: &'u mut Unit<'a>,
     me: Option<GlobalId>,
     itself: Option<u32>,
-    shape: Shape,
+    shape: ParamShape,
     parameter: Dst,
     /// The label behind the entry, if there are tail calls of the function itself.
     entry: Option<u32>,
     /// What is generated, last step first.
-    steps: Vec<(Step, Span)>,
+    steps: Vec<(CodeItem, Span)>,
     /// For each slot, whether its values own no memory worth giving back.
     scalar: Vec<bool>,
     slots: HashMap<u32, u32>,
@@ -234,8 +234,8 @@ struct Function<'u, 'a> {
     live: Live,
     labels: u32,
     lists: Vec<Vec<u32>>,
-    operands: Vec<Operand>,
-    targets: Vec<Target>,
+    operands: Vec<PackedOperand>,
+    targets: Vec<ComponentTarget>,
     constants: Vec<Value>,
     jumps: Vec<u32>,
     prims: Vec<Prim>,
@@ -263,11 +263,11 @@ fn function(unit: &mut Unit<'_>, head: Head<'_>, body: &Term) -> u32 {
             captured = free.iter().zip(0..).map(|(node, i)| (*node, i)).collect();
         }
     }
-    let mut f = Function {
+    let mut f = FunctionCompiler {
         unit,
         me: head.me,
         itself: head.itself,
-        shape: Shape::Split(Vec::new()),
+        shape: ParamShape::Split(Vec::new()),
         parameter: Dst::Split(Vec::new()),
         entry: None,
         steps: Vec::new(),
@@ -294,19 +294,19 @@ fn function(unit: &mut Unit<'_>, head: Head<'_>, body: &Term) -> u32 {
     let parameters = f.parameter.slots();
     for slot in &parameters {
         if !f.live.is_live(*slot) {
-            f.step(Step::Do(Instr::Drop { register: *slot }), body.span);
+            f.step(CodeItem::Do(Instr::Drop { register: *slot }), body.span);
         }
     }
     if let Some(entry) = f.entry {
-        f.step(Step::Label(entry), body.span);
+        f.step(CodeItem::Label(entry), body.span);
         let list = f.slot_list(parameters.clone());
-        f.step(Step::Pin(list), body.span);
+        f.step(CodeItem::Pin(list), body.span);
     }
     let mut targets = Vec::new();
     for (node, index) in opened.iter().zip(0..) {
         let register = f.slot(*node);
         if f.live.is_live(register) {
-            targets.push(Target { index, register });
+            targets.push(ComponentTarget { index, register });
         }
     }
     if !targets.is_empty() {
@@ -321,15 +321,15 @@ fn function(unit: &mut Unit<'_>, head: Head<'_>, body: &Term) -> u32 {
     codes.len() as u32 - 1
 }
 
-impl<'u, 'a> Function<'u, 'a> {
+impl<'u, 'a> FunctionCompiler<'u, 'a> {
     // Steps
 
-    fn step(&mut self, step: Step, span: Span) {
+    fn step(&mut self, step: CodeItem, span: Span) {
         self.steps.push((step, span));
     }
 
     fn emit(&mut self, instr: Instr, span: Span) {
-        self.step(Step::Do(instr), span);
+        self.step(CodeItem::Do(instr), span);
     }
 
     fn label(&mut self) -> u32 {
@@ -342,21 +342,21 @@ impl<'u, 'a> Function<'u, 'a> {
         self.lists.len() as u32 - 1
     }
 
-    fn list(&mut self, operands: &[Operand]) -> List {
+    fn list(&mut self, operands: &[PackedOperand]) -> List {
         let start = self.operands.len() as u32;
         self.operands.extend_from_slice(operands);
         List { start, len: operands.len() as u32 }
     }
 
-    fn target_list(&mut self, targets: &[Target]) -> List {
+    fn target_list(&mut self, targets: &[ComponentTarget]) -> List {
         let start = self.targets.len() as u32;
         self.targets.extend_from_slice(targets);
         List { start, len: targets.len() as u32 }
     }
 
-    fn constant(&mut self, value: Value) -> Operand {
+    fn constant(&mut self, value: Value) -> PackedOperand {
         self.constants.push(value);
-        Operand::constant(self.constants.len() as u32 - 1)
+        PackedOperand::constant(self.constants.len() as u32 - 1)
     }
 
     // Slots
@@ -458,51 +458,51 @@ impl<'u, 'a> Function<'u, 'a> {
         places.get(&var).copied()
     }
 
-    fn place(&mut self, leaf: u32) -> Place {
+    fn place(&mut self, leaf: u32) -> VarPlace {
         if self.itself == Some(leaf) {
-            Place::Itself
+            VarPlace::Itself
         } else if let Some(i) = self.captured.get(&leaf) {
-            Place::Captured(*i)
+            VarPlace::Captured(*i)
         } else {
-            Place::Slot(self.slot(leaf))
+            VarPlace::Slot(self.slot(leaf))
         }
     }
 
-    fn read_slot(&mut self, slot: u32) -> Operand {
+    fn read_slot(&mut self, slot: u32) -> PackedOperand {
         let last = !self.live.is_live(slot);
         self.live.set(slot, WHOLE);
         if last {
-            Operand::take(slot)
+            PackedOperand::take(slot)
         } else {
-            Operand::copy(slot)
+            PackedOperand::copy(slot)
         }
     }
 
     /// Reads a node that is not split.
-    fn read(&mut self, leaf: u32) -> Operand {
+    fn read(&mut self, leaf: u32) -> PackedOperand {
         match self.place(leaf) {
-            Place::Slot(slot) => self.read_slot(slot),
-            Place::Captured(i) => Operand::captured(i),
-            Place::Itself => Operand::ITSELF,
+            VarPlace::Slot(slot) => self.read_slot(slot),
+            VarPlace::Captured(i) => PackedOperand::captured(i),
+            VarPlace::Itself => PackedOperand::ITSELF,
         }
     }
 
     /// Reads a node for one of its components; whether the component may be moved out.
-    fn read_for(&mut self, leaf: u32, index: u32) -> (Operand, bool) {
-        let Place::Slot(slot) = self.place(leaf) else {
+    fn read_for(&mut self, leaf: u32, index: u32) -> (PackedOperand, bool) {
+        let VarPlace::Slot(slot) = self.place(leaf) else {
             return (self.read(leaf), false);
         };
         let mask = self.live.get(slot);
         let bit = 1u64.checked_shl(index).unwrap_or(0);
         if mask == 0 {
             self.live.set(slot, if bit == 0 { WHOLE } else { bit });
-            (Operand::take(slot), false)
+            (PackedOperand::take(slot), false)
         } else if mask == WHOLE || bit == 0 {
             self.live.set(slot, WHOLE);
-            (Operand::copy(slot), false)
+            (PackedOperand::copy(slot), false)
         } else {
             self.live.set(slot, mask | bit);
-            (Operand::copy(slot), mask & bit == 0)
+            (PackedOperand::copy(slot), mask & bit == 0)
         }
     }
 
@@ -513,7 +513,7 @@ impl<'u, 'a> Function<'u, 'a> {
         match dest {
             Dest::Return => {
                 let slot = self.temporary();
-                self.emit(Instr::Return { value: Operand::take(slot) }, span);
+                self.emit(Instr::Return { value: PackedOperand::take(slot) }, span);
                 slot
             }
             Dest::Into(dst) | Dest::State(dst, _) => self.result_into(dst, span),
@@ -525,7 +525,7 @@ impl<'u, 'a> Function<'u, 'a> {
             Dst::Slot(slot) => self.define(*slot, span),
             Dst::Split(parts) if !self.is_dead(dst) => {
                 let slot = self.temporary();
-                self.unpack(parts, |_| Operand::take(slot), span);
+                self.unpack(parts, |_| PackedOperand::take(slot), span);
                 slot
             }
             Dst::Split(_) | Dst::Ignore => {
@@ -536,12 +536,12 @@ impl<'u, 'a> Function<'u, 'a> {
     }
 
     /// Takes a tuple, or the fields of a constructor, apart.
-    fn unpack(&mut self, parts: &[Dst], from: impl FnOnce(&mut Self) -> Operand, span: Span) {
+    fn unpack(&mut self, parts: &[Dst], from: impl FnOnce(&mut Self) -> PackedOperand, span: Span) {
         let mut targets = Vec::new();
         for (index, part) in parts.iter().enumerate() {
             if !self.is_dead(part) {
                 let register = self.result_into(part, span);
-                targets.push(Target { index: index as u32, register });
+                targets.push(ComponentTarget { index: index as u32, register });
             }
         }
         if targets.is_empty() {
@@ -557,7 +557,7 @@ impl<'u, 'a> Function<'u, 'a> {
         &mut self,
         items: Vec<Item<'_>>,
         span: Span,
-        make: impl FnOnce(&mut Self, &[Operand]) -> Instr,
+        make: impl FnOnce(&mut Self, &[PackedOperand]) -> Instr,
     ) {
         let mut operands = Vec::with_capacity(items.len());
         let mut pending = Vec::new();
@@ -601,7 +601,7 @@ impl<'u, 'a> Function<'u, 'a> {
     }
 
     /// The operand for a term that needs no instruction.
-    fn simple(&mut self, term: &Term) -> Option<Operand> {
+    fn simple(&mut self, term: &Term) -> Option<PackedOperand> {
         if let Some(node) = self.resolve(term) {
             let nodes = &self.unit.analysis.nodes;
             let (leaf, path) = nodes.leaf(node);

@@ -22,7 +22,7 @@ pub(crate) struct Live {
 
 /// What a branch changed: the slots with what is needed before it.
 #[derive(Debug)]
-pub(crate) struct Arm(Vec<(u32, u64)>);
+pub(crate) struct ArmChanges(Vec<(u32, u64)>);
 
 /// The effect of all arms of a branch.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Live {
     }
 
     /// Goes back to a moment; what has changed since.
-    pub fn rollback(&mut self, mark: usize) -> Arm {
+    pub fn rollback(&mut self, mark: usize) -> ArmChanges {
         let mut changed: Vec<u32> = self.trail[mark..].iter().map(|(slot, _)| *slot).collect();
         changed.sort_unstable();
         changed.dedup();
@@ -72,11 +72,11 @@ impl Live {
                 self.masks[slot as usize] = old;
             }
         }
-        Arm(changes)
+        ArmChanges(changes)
     }
 
     /// Goes to what is live before a branch with these arms.
-    pub fn join(&mut self, arms: &[Arm]) -> Join {
+    pub fn join(&mut self, arms: &[ArmChanges]) -> Join {
         let mut changed: Vec<u32> =
             arms.iter().flat_map(|arm| arm.0.iter().map(|(slot, _)| *slot)).collect();
         changed.sort_unstable();

@@ -12,7 +12,7 @@ mod run;
 pub use access::MOST_ELEMENTS;
 pub use lift::environment;
 
-use super::code::{Code, Shape};
+use super::code::{Code, ParamShape};
 use super::compile::Compiler;
 use super::derivative::{derivative, pull_back, Caller};
 use super::error::{ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
@@ -22,8 +22,8 @@ use super::reals::{Kinks, Reals};
 use super::translator::Translator;
 use crate::array::ArrayBuilder;
 use crate::prim::DiffOp;
-use crate::term::{GlobalId, Kind, Program};
-use crate::value::{Function, Value};
+use crate::term::{GlobalId, Program, TermKind};
+use crate::value::{FunctionValue, Value};
 use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use std::collections::HashMap;
@@ -100,7 +100,7 @@ struct Frame {
 
 /// What is known of a definition.
 #[derive(Default)]
-struct Entry {
+struct GlobalState {
     /// Its code: of the function, or of what computes the constant.
     code: Option<u32>,
     /// Its value.
@@ -125,7 +125,7 @@ pub struct Machine {
     options: Options,
     reals: Reals,
     /// By [`GlobalId`].
-    globals: Vec<Entry>,
+    globals: Vec<GlobalState>,
     /// The registers of all open calls.
     stack: Vec<Value>,
     frames: Vec<Frame>,
@@ -148,7 +148,7 @@ pub struct Machine {
 impl Machine {
     /// A machine for a program that lints.
     pub fn new(program: Rc<Program>, options: Options) -> Machine {
-        let globals = program.globals.iter().map(|_| Entry::default()).collect();
+        let globals = program.globals.iter().map(|_| GlobalState::default()).collect();
         let mut reals = Reals::new(options.kinks);
         reals.nests = program.has_inexact_rules();
         Machine {
@@ -217,13 +217,13 @@ impl Machine {
             return Err(self.error(ErrorKind::Internal { message }, site));
         };
         match &**f {
-            Function::Closure { code, .. } => {
+            FunctionValue::Closure { code, .. } => {
                 let code = self.compiler.codes[*code as usize].clone();
                 let marks = self.marks();
                 self.push_arg(&code.shape, arg);
                 self.enter(code, function.clone(), marks)
             }
-            Function::Pullback(pullback) => {
+            FunctionValue::Pullback(pullback) => {
                 let value = pull_back(self, pullback, arg, site);
                 self.collect_warnings();
                 value
@@ -276,7 +276,7 @@ impl Machine {
     // Definitions
 
     fn is_function(&self, global: u32) -> bool {
-        matches!(self.program.globals[global as usize].body.kind, Kind::Lam(..))
+        matches!(self.program.globals[global as usize].body.kind, TermKind::Lam(..))
     }
 
     fn code_of(&mut self, global: u32) -> u32 {
@@ -293,7 +293,7 @@ impl Machine {
     /// The function value of a definition.
     fn function_value(&mut self, global: u32, code: u32) -> Value {
         let captured = Box::new([]);
-        let value = Value::Function(Rc::new(Function::Closure { code, captured }));
+        let value = Value::Function(Rc::new(FunctionValue::Closure { code, captured }));
         self.globals[global as usize].value = Some(value.clone());
         value
     }
@@ -376,10 +376,10 @@ impl Machine {
     }
 
     /// Pushes an argument in the shape that the function wants.
-    fn push_arg(&mut self, shape: &Shape, arg: Value) {
+    fn push_arg(&mut self, shape: &ParamShape, arg: Value) {
         match shape {
-            Shape::One => self.stack.push(arg),
-            Shape::Split(shapes) => {
+            ParamShape::One => self.stack.push(arg),
+            ParamShape::Split(shapes) => {
                 let mut arg = arg;
                 for (i, shape) in shapes.iter().enumerate() {
                     let component = take_field(&mut arg, i);
@@ -391,11 +391,11 @@ impl Machine {
 
     /// Brings the arguments that were pushed since `base`, one value or the components of a tuple
     /// (`spread`), into the shape that the function wants.
-    fn adapt(&mut self, base: usize, spread: bool, shape: &Shape) {
+    fn adapt(&mut self, base: usize, spread: bool, shape: &ParamShape) {
         let mut args: Vec<Value> = self.stack.drain(base..).collect();
         match (shape, spread) {
-            (Shape::One, true) => self.stack.push(Value::tuple(args)),
-            (Shape::Split(shapes), true) => {
+            (ParamShape::One, true) => self.stack.push(Value::tuple(args)),
+            (ParamShape::Split(shapes), true) => {
                 for (shape, arg) in shapes.iter().zip(args) {
                     self.push_arg(shape, arg);
                 }

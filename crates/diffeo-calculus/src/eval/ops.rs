@@ -17,7 +17,7 @@ use super::error::ErrorKind;
 use super::reals::{primal, Reals};
 use crate::array::{Array, ArrayBuilder};
 use crate::labels::labels as labels_of;
-use crate::prim::text::{self, Operand, Outcome};
+use crate::prim::text::{self, TextOperand, TextResult};
 use crate::prim::{Prim, RealOp, TextOp};
 use crate::show::show;
 use crate::term::Program;
@@ -30,7 +30,7 @@ use smallvec::SmallVec;
 pub type Values<V> = SmallVec<[V; 4]>;
 
 /// What operations need.
-pub struct Context<'m> {
+pub struct PrimContext<'m> {
     /// Arithmetic on Reals that carry derivatives.
     pub reals: &'m mut Reals,
     /// The operations so far.
@@ -47,7 +47,7 @@ pub struct Context<'m> {
     pub site: Span,
 }
 
-impl Context<'_> {
+impl PrimContext<'_> {
     /// An operation on Reals.
     fn real(&mut self, op: RealOp, a: &Value, b: &Value) -> Result<Value, ErrorKind> {
         self.reals.apply(op, a, b, self.site)
@@ -72,20 +72,20 @@ fn mistyped(prim: &Prim) -> ErrorKind {
     ErrorKind::Internal { message: format!("{prim:?} was applied to values of other types") }
 }
 
-fn text(cx: &mut Context<'_>, op: TextOp, operands: &[Value]) -> Option<Value> {
+fn text(cx: &mut PrimContext<'_>, op: TextOp, operands: &[Value]) -> Option<Value> {
     let operands = operands.iter().map(|value| match value {
-        Value::Int(n) => Some(Operand::Int(*n)),
-        Value::String(text) => Some(Operand::Text(text)),
+        Value::Int(n) => Some(TextOperand::Int(*n)),
+        Value::String(text) => Some(TextOperand::Text(text)),
         Value::Real(_) | Value::Dual { .. } | Value::Active(_) => {
-            Some(Operand::Real(primal(value)))
+            Some(TextOperand::Real(primal(value)))
         }
         _ => None,
     });
-    let operands = operands.collect::<Option<Vec<Operand<'_>>>>()?;
+    let operands = operands.collect::<Option<Vec<TextOperand<'_>>>>()?;
     Some(match text::apply(op, &operands)? {
-        Outcome::Int(n) => Value::Int(n),
-        Outcome::Real(x) => Value::Real(x),
-        Outcome::Text(text) => {
+        TextResult::Int(n) => Value::Int(n),
+        TextResult::Real(x) => Value::Real(x),
+        TextResult::Text(text) => {
             cx.count(text.len());
             Value::string(&text)
         }
@@ -93,7 +93,11 @@ fn text(cx: &mut Context<'_>, op: TextOp, operands: &[Value]) -> Option<Value> {
 }
 
 /// The value of a primitive operation other than [`Prim::Sizes`].
-pub fn apply(cx: &mut Context<'_>, prim: &Prim, args: Values<Value>) -> Result<Value, ErrorKind> {
+pub fn apply(
+    cx: &mut PrimContext<'_>,
+    prim: &Prim,
+    args: Values<Value>,
+) -> Result<Value, ErrorKind> {
     let args_ref = args.as_slice();
     match (prim, args_ref) {
         (Prim::Real(op), [a]) => cx.real(*op, a, &Value::Unit),

@@ -6,7 +6,7 @@
 //! derivatives nest. What always holds: kinks and operands outside the domain are reported for the
 //! program's own operations only, once, before any rule; a [`Value::Zero`] is a 0 that does not vary.
 
-use super::derivative::jet::{self, At, Culprit, Shape};
+use super::derivative::jet::{self, At, Culprit, JetShape};
 use super::derivative::level::{
     below, coefficients, entry, level_of, taped, JetLevel, Level, DEEPEST,
 };
@@ -15,7 +15,7 @@ use super::error::{ErrorKind, WarningKind};
 use super::watch::Watches;
 use crate::array::Array;
 use crate::names::Named;
-use crate::prim::real::{self, row, Condition, Derivative, Partial};
+use crate::prim::real::{self, row, Condition, DerivativeRule, Partial};
 use crate::prim::{int, Comparison, RealOp, Rounding};
 use crate::value::{Parts, Value};
 use diffeo_base::deep;
@@ -56,7 +56,7 @@ pub struct Reals {
     reported: HashSet<(Discriminant<WarningKind>, Span)>,
     levels: Vec<Level>,
     /// The multi-indices that were needed so far.
-    shapes: Vec<Rc<Shape>>,
+    shapes: Vec<Rc<JetShape>>,
     /// The number of steps of the longest tape so far.
     #[cfg(test)]
     longest_tape: usize,
@@ -349,18 +349,18 @@ impl Reals {
     }
 
     /// Opens a level of Taylor coefficients of k variables up to order r.
-    pub(crate) fn open_jet(&mut self, k: u32, r: u32) -> Result<(u16, Rc<Shape>), ErrorKind> {
+    pub(crate) fn open_jet(&mut self, k: u32, r: u32) -> Result<(u16, Rc<JetShape>), ErrorKind> {
         let shape = self.jet_shape(k, r);
         let level = self.open(Level::Jet(JetLevel { shape: shape.clone(), culprit: None }))?;
         Ok((level, shape))
     }
 
     /// The multi-indices of k variables up to order r.
-    pub(crate) fn jet_shape(&mut self, k: u32, r: u32) -> Rc<Shape> {
+    pub(crate) fn jet_shape(&mut self, k: u32, r: u32) -> Rc<JetShape> {
         if let Some(shape) = self.shapes.iter().find(|s| s.k == k && s.r == r) {
             return shape.clone();
         }
-        let shape = Rc::new(Shape::new(k, r));
+        let shape = Rc::new(JetShape::new(k, r));
         self.shapes.push(shape.clone());
         shape
     }
@@ -377,7 +377,7 @@ impl Reals {
     }
 
     /// The multi-indices of a level of Taylor coefficients; none for a tape.
-    pub(crate) fn shape(&self, level: u16) -> Option<Rc<Shape>> {
+    pub(crate) fn shape(&self, level: u16) -> Option<Rc<JetShape>> {
         match self.levels.get(usize::from(level).checked_sub(1)?)? {
             Level::Jet(jet) => Some(jet.shape.clone()),
             Level::Tape(_) => None,
@@ -459,7 +459,7 @@ impl Reals {
         level: u16,
         site: Span,
     ) -> Result<Value, ErrorKind> {
-        if row(op).derivative == Derivative::Select {
+        if row(op).derivative == DerivativeRule::Select {
             return self.select(op, a, b, level, site);
         }
         match self.levels.get(usize::from(level) - 1) {
@@ -574,7 +574,7 @@ impl Reals {
         y: &mut Option<Value>,
         site: Span,
     ) -> Result<Value, ErrorKind> {
-        let Derivative::Partials(partials) = row(op).derivative else { return Ok(Value::Zero) };
+        let DerivativeRule::Partials(partials) = row(op).derivative else { return Ok(Value::Zero) };
         let term = &partials[i];
         let (Some(p), Some(q)) = (plain(a), plain(b)) else {
             return self.term(term, op, a, b, y, site);

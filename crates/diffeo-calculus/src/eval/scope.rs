@@ -4,10 +4,10 @@
 //! body of a function, of a loop, of a comprehension), the nodes that it uses and does not bind, each of them
 //! a variable or component that is not split, in the order of their first use.
 
-use super::code::Shape;
+use super::code::ParamShape;
 use super::usage::{path_of, usage, Nodes, NONE};
-use crate::prim::{Prim, Shape as SizeShape};
-use crate::term::{Binder, Control, Kind, Term};
+use crate::prim::{Prim, SizeShape};
+use crate::term::{Binder, Control, Term, TermKind};
 use diffeo_base::deep;
 use std::collections::{HashMap, HashSet};
 
@@ -31,13 +31,13 @@ pub(crate) struct Analysis {
 
 impl Analysis {
     /// How a parameter lies in registers.
-    pub fn shape(&self, node: u32) -> Shape {
+    pub fn shape(&self, node: u32) -> ParamShape {
         if !self.nodes.is_split(node) {
-            return Shape::One;
+            return ParamShape::One;
         }
         let children = self.nodes.0[node as usize].children.iter();
-        Shape::Split(
-            children.map(|c| if *c == NONE { Shape::One } else { self.shape(*c) }).collect(),
+        ParamShape::Split(
+            children.map(|c| if *c == NONE { ParamShape::One } else { self.shape(*c) }).collect(),
         )
     }
 }
@@ -222,13 +222,13 @@ impl Scopes {
             return;
         }
         match &term.kind {
-            Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => {}
-            Kind::Lam(binder, body) => self.within(binder.var.id, |s| {
+            TermKind::Var(_) | TermKind::Global(_) | TermKind::Lit(_) => {}
+            TermKind::Lam(binder, body) => self.within(binder.var.id, |s| {
                 s.bind(binder);
                 s.walk(body, None);
             }),
-            Kind::App(function, arg) => {
-                if let Kind::Lam(binder, body) = &function.kind {
+            TermKind::App(function, arg) => {
+                if let TermKind::Lam(binder, body) = &function.kind {
                     self.bind_to(binder, arg);
                     self.walk(body, state);
                 } else {
@@ -236,15 +236,15 @@ impl Scopes {
                     self.walk(arg, None);
                 }
             }
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 for (binder, value) in bindings {
                     self.bind_to(binder, value);
                 }
                 self.walk(body, state);
             }
-            Kind::LetRec(binder, function, body) => {
+            TermKind::LetRec(binder, function, body) => {
                 let id = binder.var.id;
-                if let Kind::Lam(parameter, inner) = &function.kind {
+                if let TermKind::Lam(parameter, inner) = &function.kind {
                     self.within(parameter.var.id, |s| {
                         let itself = s.analysis.nodes.root(&binder.ty);
                         s.analysis.nodes.0[itself as usize].region = s.region;
@@ -261,8 +261,8 @@ impl Scopes {
                 self.bind(binder);
                 self.walk(body, state);
             }
-            Kind::Proj(_, _, tuple) => self.walk(tuple, None),
-            Kind::Case(case) => {
+            TermKind::Proj(_, _, tuple) => self.walk(tuple, None),
+            TermKind::Case(case) => {
                 self.walk(&case.scrutinee, None);
                 for arm in &case.arms {
                     arm.binders.iter().for_each(|b| self.bind(b));
@@ -272,19 +272,19 @@ impl Scopes {
                     self.walk(default, state);
                 }
             }
-            Kind::If(condition, yes, no) => {
+            TermKind::If(condition, yes, no) => {
                 self.walk(condition, None);
                 self.walk(yes, state);
                 self.walk(no, state);
             }
-            Kind::Build(build) => {
+            TermKind::Build(build) => {
                 self.walk(&build.count, None);
                 self.within(build.index.var.id, |s| {
                     s.bind(&build.index);
                     s.walk(&build.body, None);
                 });
             }
-            Kind::Loop(l) => {
+            TermKind::Loop(l) => {
                 self.walk(&l.init, None);
                 if let Control::Count { count, .. } = &l.control {
                     self.walk(count, None);
@@ -299,17 +299,17 @@ impl Scopes {
                     s.walk(&l.body, Some(state));
                 });
             }
-            Kind::Prim(Prim::Sizes(pattern, _), args) => {
+            TermKind::Prim(Prim::Sizes(pattern, _), args) => {
                 if let Some((value, given)) = args.split_first() {
                     self.sizes(&pattern.shape, value);
                     self.all(given);
                 }
             }
-            Kind::Tuple(_, terms)
-            | Kind::Con(_, _, _, terms)
-            | Kind::Array(_, terms)
-            | Kind::Prim(_, terms)
-            | Kind::Diff(_, terms) => self.all(terms),
+            TermKind::Tuple(_, terms)
+            | TermKind::Con(_, _, _, terms)
+            | TermKind::Array(_, terms)
+            | TermKind::Prim(_, terms)
+            | TermKind::Diff(_, terms) => self.all(terms),
         }
     }
 
@@ -319,7 +319,9 @@ impl Scopes {
             return;
         }
         match (&value.kind, shape) {
-            (Kind::Tuple(_, terms), SizeShape::Tuple(shapes)) if terms.len() == shapes.len() => {
+            (TermKind::Tuple(_, terms), SizeShape::Tuple(shapes))
+                if terms.len() == shapes.len() =>
+            {
                 terms.iter().zip(shapes).for_each(|(t, s)| self.sizes(s, t));
             }
             _ => self.walk(value, None),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// What a function value was compiled from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Source {
+pub enum CodeSource {
     /// A definition.
     Definition(GlobalId),
     /// The function with this parameter within a definition.
@@ -29,7 +29,7 @@ pub trait Translator {
         &mut self,
         system: &System,
         outer: &[System],
-        source: Source,
+        source: CodeSource,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)>;
 
@@ -38,7 +38,7 @@ pub trait Translator {
         &mut self,
         system: &System,
         outer: &[System],
-        source: Source,
+        source: CodeSource,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)>;
 

@@ -5,8 +5,8 @@
 //! never made. `let x = y` and `let x = y.0` bind no new value: `x` is another name for the node. (Where `y` turns out
 //! not to be split, [`super::scope`] gives `x` a tree of its own.)
 
-use crate::prim::{Prim, Shape as SizeShape};
-use crate::term::{Binder, Control, Kind, Term};
+use crate::prim::{Prim, SizeShape};
+use crate::term::{Binder, Control, Term, TermKind};
 use crate::ty::Ty;
 use crate::typing::component;
 use diffeo_base::deep;
@@ -17,7 +17,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// A variable, or a component of one that is used.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct UsageNode {
     /// Its type.
     pub ty: Ty,
     /// What it is a component of.
@@ -34,7 +34,7 @@ pub(crate) struct Node {
 
 /// All variables of a definition with their components.
 #[derive(Debug, Default)]
-pub(crate) struct Nodes(pub Vec<Node>);
+pub(crate) struct Nodes(pub Vec<UsageNode>);
 
 /// How many components a tuple or record type has.
 pub(crate) fn width(ty: &Ty) -> Option<usize> {
@@ -57,7 +57,7 @@ impl Nodes {
     /// A new variable.
     pub fn root(&mut self, ty: &Ty) -> u32 {
         let (ty, children) = (ty.clone(), Vec::new());
-        self.0.push(Node { ty, parent: NONE, index: 0, whole: false, children, region: 0 });
+        self.0.push(UsageNode { ty, parent: NONE, index: 0, whole: false, children, region: 0 });
         self.0.len() as u32 - 1
     }
 
@@ -76,7 +76,7 @@ impl Nodes {
         let ty = component(&parent.ty, index)?.clone();
         let index = index as u32;
         let children = Vec::new();
-        self.0.push(Node { ty, parent: node, index, whole: false, children, region: 0 });
+        self.0.push(UsageNode { ty, parent: node, index, whole: false, children, region: 0 });
         Some(new)
     }
 
@@ -126,7 +126,7 @@ impl Nodes {
         let mut pending = vec![(node, NONE, 0)];
         while let Some((old, parent, index)) = pending.pop() {
             let id = self.0.len() as u32;
-            let Node { ty, whole, children, .. } = &self.0[old as usize];
+            let UsageNode { ty, whole, children, .. } = &self.0[old as usize];
             let (ty, whole, children) = (ty.clone(), *whole, children.clone());
             if parent != NONE {
                 self.0[parent as usize].children[index as usize] = id;
@@ -135,7 +135,7 @@ impl Nodes {
                 pending.push((*child, id, i as u32));
             }
             let children = vec![NONE; children.len()];
-            self.0.push(Node { ty, parent, index, whole, children, region: 0 });
+            self.0.push(UsageNode { ty, parent, index, whole, children, region: 0 });
         }
         new
     }
@@ -145,29 +145,29 @@ impl Nodes {
 pub(crate) fn path_of(term: &Term) -> Option<(u32, Vec<usize>)> {
     let mut path = Vec::new();
     let mut term = term;
-    while let Kind::Proj(_, index, tuple) = &term.kind {
+    while let TermKind::Proj(_, index, tuple) = &term.kind {
         path.push(*index);
         term = tuple;
     }
     path.reverse();
     match &term.kind {
-        Kind::Var(var) => Some((var.id, path)),
-        Kind::Global(_)
-        | Kind::Lit(_)
-        | Kind::Lam(..)
-        | Kind::App(..)
-        | Kind::Let(..)
-        | Kind::LetRec(..)
-        | Kind::Tuple(..)
-        | Kind::Proj(..)
-        | Kind::Con(..)
-        | Kind::Case(_)
-        | Kind::If(..)
-        | Kind::Array(..)
-        | Kind::Build(_)
-        | Kind::Loop(_)
-        | Kind::Prim(..)
-        | Kind::Diff(..) => None,
+        TermKind::Var(var) => Some((var.id, path)),
+        TermKind::Global(_)
+        | TermKind::Lit(_)
+        | TermKind::Lam(..)
+        | TermKind::App(..)
+        | TermKind::Let(..)
+        | TermKind::LetRec(..)
+        | TermKind::Tuple(..)
+        | TermKind::Proj(..)
+        | TermKind::Con(..)
+        | TermKind::Case(_)
+        | TermKind::If(..)
+        | TermKind::Array(..)
+        | TermKind::Build(_)
+        | TermKind::Loop(_)
+        | TermKind::Prim(..)
+        | TermKind::Diff(..) => None,
     }
 }
 
@@ -237,13 +237,13 @@ impl Usage {
             return;
         }
         match &term.kind {
-            Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => {}
-            Kind::Lam(binder, body) => {
+            TermKind::Var(_) | TermKind::Global(_) | TermKind::Lit(_) => {}
+            TermKind::Lam(binder, body) => {
                 self.bind(binder);
                 self.walk(body, None);
             }
-            Kind::App(function, arg) => {
-                if let Kind::Lam(binder, body) = &function.kind {
+            TermKind::App(function, arg) => {
+                if let TermKind::Lam(binder, body) = &function.kind {
                     self.bind_to(binder, arg);
                     self.walk(body, state);
                 } else {
@@ -251,19 +251,19 @@ impl Usage {
                     self.walk(arg, None);
                 }
             }
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 for (binder, value) in bindings {
                     self.bind_to(binder, value);
                 }
                 self.walk(body, state);
             }
-            Kind::LetRec(binder, function, body) => {
+            TermKind::LetRec(binder, function, body) => {
                 self.bind(binder);
                 self.walk(function, None);
                 self.walk(body, state);
             }
-            Kind::Proj(_, _, tuple) => self.walk(tuple, None),
-            Kind::Case(case) => {
+            TermKind::Proj(_, _, tuple) => self.walk(tuple, None),
+            TermKind::Case(case) => {
                 self.walk(&case.scrutinee, None);
                 for arm in &case.arms {
                     for binder in &arm.binders {
@@ -275,17 +275,17 @@ impl Usage {
                     self.walk(default, state);
                 }
             }
-            Kind::If(condition, yes, no) => {
+            TermKind::If(condition, yes, no) => {
                 self.walk(condition, None);
                 self.walk(yes, state);
                 self.walk(no, state);
             }
-            Kind::Build(build) => {
+            TermKind::Build(build) => {
                 self.walk(&build.count, None);
                 self.bind(&build.index);
                 self.walk(&build.body, None);
             }
-            Kind::Loop(l) => {
+            TermKind::Loop(l) => {
                 self.walk(&l.init, None);
                 let state = self.nodes.root(&l.state.ty);
                 match &l.control {
@@ -301,17 +301,17 @@ impl Usage {
                 }
                 self.walk(&l.body, Some(state));
             }
-            Kind::Prim(Prim::Sizes(pattern, _), args) => {
+            TermKind::Prim(Prim::Sizes(pattern, _), args) => {
                 if let Some((value, given)) = args.split_first() {
                     self.sizes(&pattern.shape, value);
                     self.all(given);
                 }
             }
-            Kind::Tuple(_, terms)
-            | Kind::Con(_, _, _, terms)
-            | Kind::Array(_, terms)
-            | Kind::Prim(_, terms)
-            | Kind::Diff(_, terms) => self.all(terms),
+            TermKind::Tuple(_, terms)
+            | TermKind::Con(_, _, _, terms)
+            | TermKind::Array(_, terms)
+            | TermKind::Prim(_, terms)
+            | TermKind::Diff(_, terms) => self.all(terms),
         }
     }
 
@@ -322,7 +322,9 @@ impl Usage {
             return;
         }
         match (&value.kind, shape) {
-            (Kind::Tuple(_, terms), SizeShape::Tuple(shapes)) if terms.len() == shapes.len() => {
+            (TermKind::Tuple(_, terms), SizeShape::Tuple(shapes))
+                if terms.len() == shapes.len() =>
+            {
                 terms.iter().zip(shapes).for_each(|(t, s)| self.sizes(s, t));
             }
             _ => self.walk(value, None),

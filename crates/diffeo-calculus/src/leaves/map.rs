@@ -8,7 +8,7 @@ use crate::value::Value;
 use std::rc::Rc;
 
 /// What is still to be done.
-enum Task {
+enum MapTask {
     /// Walk over a value and leave its result.
     Visit(Value),
     /// Make a tuple or variant like this from the results of its components.
@@ -18,8 +18,8 @@ enum Task {
 }
 
 /// Puts the components of a tuple or variant on the stack so that the first comes first.
-fn push_fields(value: &Value, tasks: &mut Vec<Task>) {
-    tasks.extend(value.fields().iter().rev().map(|v| Task::Visit(v.clone())));
+fn push_fields(value: &Value, tasks: &mut Vec<MapTask>) {
+    tasks.extend(value.fields().iter().rev().map(|v| MapTask::Visit(v.clone())));
 }
 
 /// The value with every Real leaf replaced by what `f` makes of it.
@@ -30,16 +30,16 @@ pub fn map_leaves<E>(
     value: &Value,
     f: &mut dyn FnMut(&Value) -> Result<Value, E>,
 ) -> Result<Value, E> {
-    let mut tasks = vec![Task::Visit(value.clone())];
+    let mut tasks = vec![MapTask::Visit(value.clone())];
     let mut done = Vec::new();
     while let Some(task) = tasks.pop() {
         match task {
-            Task::Visit(v) if is_real(&v) => done.push(f(&v)?),
-            Task::Visit(v @ (Value::Tuple(_) | Value::Data(_))) if !v.fields().is_empty() => {
-                tasks.push(Task::Rebuild(v.clone()));
+            MapTask::Visit(v) if is_real(&v) => done.push(f(&v)?),
+            MapTask::Visit(v @ (Value::Tuple(_) | Value::Data(_))) if !v.fields().is_empty() => {
+                tasks.push(MapTask::Rebuild(v.clone()));
                 push_fields(&v, &mut tasks);
             }
-            Task::Visit(Value::Array(a)) => {
+            MapTask::Visit(Value::Array(a)) => {
                 let (column, off, len) = a.parts();
                 match content(column, off, len) {
                     Content::Inert => done.push(Value::Array(a)),
@@ -48,20 +48,20 @@ pub fn map_leaves<E>(
                         map_range(column, off, len, &mut out, f)?;
                         done.push(Value::array(Array::of(len, out.finish(column, off, len))));
                     }
-                    Content::Deep => tasks.push(Task::Elements(a, 0)),
+                    Content::Deep => tasks.push(MapTask::Elements(a, 0)),
                 }
             }
-            Task::Visit(v) => done.push(v),
-            Task::Rebuild(v) => {
+            MapTask::Visit(v) => done.push(v),
+            MapTask::Rebuild(v) => {
                 let v = rebuild(v, &mut done);
                 done.push(v);
             }
-            Task::Elements(a, next) if next < a.len() => {
+            MapTask::Elements(a, next) if next < a.len() => {
                 let element = a.get(next);
-                tasks.push(Task::Elements(a, next + 1));
-                tasks.push(Task::Visit(element));
+                tasks.push(MapTask::Elements(a, next + 1));
+                tasks.push(MapTask::Visit(element));
             }
-            Task::Elements(a, _) => {
+            MapTask::Elements(a, _) => {
                 let array = rebuild_array(&a, &mut done);
                 done.push(array);
             }
@@ -117,25 +117,25 @@ fn map_range<E>(
 /// # Errors
 /// The first that `f` gives.
 pub fn each_leaf<E>(value: &Value, f: &mut dyn FnMut(&Value) -> Result<(), E>) -> Result<(), E> {
-    let mut tasks = vec![Task::Visit(value.clone())];
+    let mut tasks = vec![MapTask::Visit(value.clone())];
     while let Some(task) = tasks.pop() {
         match task {
-            Task::Visit(v) if is_real(&v) => f(&v)?,
-            Task::Visit(Value::Array(a)) => {
+            MapTask::Visit(v) if is_real(&v) => f(&v)?,
+            MapTask::Visit(Value::Array(a)) => {
                 let (column, off, len) = a.parts();
                 match content(column, off, len) {
                     Content::Inert => {}
                     Content::Flat => each_in_range(column, off, len, f)?,
-                    Content::Deep => tasks.push(Task::Elements(a, 0)),
+                    Content::Deep => tasks.push(MapTask::Elements(a, 0)),
                 }
             }
-            Task::Visit(v) => push_fields(&v, &mut tasks),
-            Task::Elements(a, next) if next < a.len() => {
+            MapTask::Visit(v) => push_fields(&v, &mut tasks),
+            MapTask::Elements(a, next) if next < a.len() => {
                 let element = a.get(next);
-                tasks.push(Task::Elements(a, next + 1));
-                tasks.push(Task::Visit(element));
+                tasks.push(MapTask::Elements(a, next + 1));
+                tasks.push(MapTask::Visit(element));
             }
-            Task::Elements(..) | Task::Rebuild(_) => {}
+            MapTask::Elements(..) | MapTask::Rebuild(_) => {}
         }
     }
     Ok(())

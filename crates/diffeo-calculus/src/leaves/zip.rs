@@ -11,7 +11,7 @@ use crate::value::Value;
 use std::rc::Rc;
 
 /// What is still to be done.
-enum Task {
+enum ZipTask {
     /// Walk over two values and leave the result.
     Visit(Value, Value),
     /// Make a tuple or variant like this from the results of its components.
@@ -58,19 +58,19 @@ fn walk(
     f: Visitor,
     mut done: Option<&mut Vec<Value>>,
 ) -> Result<(), ErrorKind> {
-    let mut tasks = vec![Task::Visit(a.clone(), b.clone())];
+    let mut tasks = vec![ZipTask::Visit(a.clone(), b.clone())];
     while let Some(task) = tasks.pop() {
         let result = match task {
-            Task::Visit(Value::Array(a), Value::Array(b)) => {
+            ZipTask::Visit(Value::Array(a), Value::Array(b)) => {
                 match visit_arrays(op, &a, &b, f, done.is_some())? {
                     Some(array) => array,
                     None => {
-                        tasks.push(Task::Elements(a, b, 0));
+                        tasks.push(ZipTask::Elements(a, b, 0));
                         continue;
                     }
                 }
             }
-            Task::Visit(a, b) => {
+            ZipTask::Visit(a, b) => {
                 check(op, &a, &b)?;
                 if is_real(&a) {
                     f(&a, &b)?
@@ -78,24 +78,24 @@ fn walk(
                     a
                 } else {
                     if done.is_some() {
-                        tasks.push(Task::Rebuild(a.clone()));
+                        tasks.push(ZipTask::Rebuild(a.clone()));
                     }
                     let fields = a.fields().iter().zip(b.fields()).rev();
-                    tasks.extend(fields.map(|(a, b)| Task::Visit(a.clone(), b.clone())));
+                    tasks.extend(fields.map(|(a, b)| ZipTask::Visit(a.clone(), b.clone())));
                     continue;
                 }
             }
-            Task::Rebuild(a) => match &mut done {
+            ZipTask::Rebuild(a) => match &mut done {
                 Some(done) => rebuild(a, done),
                 None => continue,
             },
-            Task::Elements(a, b, next) if next < a.len() => {
-                let elements = Task::Visit(a.get(next), b.get(next));
-                tasks.push(Task::Elements(a, b, next + 1));
+            ZipTask::Elements(a, b, next) if next < a.len() => {
+                let elements = ZipTask::Visit(a.get(next), b.get(next));
+                tasks.push(ZipTask::Elements(a, b, next + 1));
                 tasks.push(elements);
                 continue;
             }
-            Task::Elements(a, _, _) => match &mut done {
+            ZipTask::Elements(a, _, _) => match &mut done {
                 Some(done) => rebuild_array(&a, done),
                 None => continue,
             },

@@ -6,7 +6,7 @@ use diffeo_base::Name;
 
 /// A token.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Token {
+pub(super) enum CoreToken {
     /// A keyword or a mark.
     Mark(&'static str),
     /// `name`, `` `name` `` or either with `.number`.
@@ -25,15 +25,15 @@ pub(super) enum Token {
 const MARKS: &[&str] =
     &["->", "-inf", "(", ")", "[", "]", "{", "}", ",", ";", ":", "=", "<", "|", ".", "@", "$"];
 
-/// The tokens of a text, each with the byte where it starts; the last is [`Token::End`].
-pub(super) fn lex(text: &str) -> Result<Vec<(Token, usize)>, ParseError> {
+/// The tokens of a text, each with the byte where it starts; the last is [`CoreToken::End`].
+pub(super) fn lex(text: &str) -> Result<Vec<(CoreToken, usize)>, ParseError> {
     let mut lexer = Lexer { text, at: 0 };
     let mut tokens = Vec::new();
     loop {
         lexer.take_while(char::is_whitespace);
         let start = lexer.at;
         let token = lexer.token()?;
-        let last = token == Token::End;
+        let last = token == CoreToken::End;
         tokens.push((token, start));
         if last {
             return Ok(tokens);
@@ -72,14 +72,14 @@ impl<'t> Lexer<'t> {
         Err(ParseError::at(self.text, self.at, message.into()))
     }
 
-    fn token(&mut self) -> Result<Token, ParseError> {
-        let Some(first) = self.peek() else { return Ok(Token::End) };
+    fn token(&mut self) -> Result<CoreToken, ParseError> {
+        let Some(first) = self.peek() else { return Ok(CoreToken::End) };
         let number_follows =
             self.rest().trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());
         if starts_identifier(first) {
             let word = self.take_while(continues_identifier);
             return match KEYWORDS.iter().find(|keyword| **keyword == word) {
-                Some(keyword) => Ok(Token::Mark(keyword)),
+                Some(keyword) => Ok(CoreToken::Mark(keyword)),
                 None => self.numbered(Name::new(word)),
             };
         }
@@ -91,33 +91,33 @@ impl<'t> Lexer<'t> {
                 let name = self.quoted('`')?;
                 self.numbered(name)
             }
-            '"' => Ok(Token::Text(self.quoted('"')?)),
+            '"' => Ok(CoreToken::Text(self.quoted('"')?)),
             '#' => {
                 self.at += 1;
                 let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-                Ok(Token::Op(name.to_string()))
+                Ok(CoreToken::Op(name.to_string()))
             }
             _ => match MARKS.iter().find(|mark| self.eat(mark)) {
-                Some(mark) => Ok(Token::Mark(mark)),
+                Some(mark) => Ok(CoreToken::Mark(mark)),
                 None => self.error(format!("unexpected `{first}`")),
             },
         }
     }
 
     /// What `.number` after a name adds to it.
-    fn numbered(&mut self, name: Name) -> Result<Token, ParseError> {
+    fn numbered(&mut self, name: Name) -> Result<CoreToken, ParseError> {
         let after_point = self.rest().strip_prefix('.').unwrap_or("");
         if !after_point.starts_with(|c: char| c.is_ascii_digit()) {
-            return Ok(Token::Name(name, None));
+            return Ok(CoreToken::Name(name, None));
         }
         self.at += 1;
         match self.take_while(|c| c.is_ascii_digit()).parse() {
-            Ok(number) => Ok(Token::Name(name, Some(number))),
+            Ok(number) => Ok(CoreToken::Name(name, Some(number))),
             Err(_) => self.error("a number that is too large"),
         }
     }
 
-    fn number(&mut self) -> Token {
+    fn number(&mut self) -> CoreToken {
         let start = self.at;
         self.eat("-");
         self.take_while(|c| c.is_ascii_digit());
@@ -128,7 +128,7 @@ impl<'t> Lexer<'t> {
             self.eat("-");
             self.take_while(|c| c.is_ascii_digit());
         }
-        Token::Number(self.text[start..self.at].to_string())
+        CoreToken::Number(self.text[start..self.at].to_string())
     }
 
     fn quoted(&mut self, quote: char) -> Result<Name, ParseError> {

@@ -1,11 +1,11 @@
 //! Terms, from their text.
 
-use super::lexer::Token;
-use super::Parser;
+use super::lexer::CoreToken;
+use super::CoreParser;
 use crate::names::{plain_prim, typed_prim, Named, Names};
 use crate::prim::{Comparison, Diff, DiffOp, IntOp, Prim, RealOp, Rounding, TextOp};
-use crate::prim::{Shape, SizePattern, SizeRef};
-use crate::term::{Arm, Build, Case, Control, GlobalId, Kind, Lit, Loop, Term};
+use crate::prim::{SizePattern, SizeRef, SizeShape};
+use crate::term::{Arm, Build, Case, Control, GlobalId, Lit, Loop, Term, TermKind};
 use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use std::rc::Rc;
@@ -14,23 +14,23 @@ use std::rc::Rc;
 const ATOM_MARKS: &[&str] =
     &["(", "@", "true", "false", "nan", "inf", "-inf", "tuple", "array", "proj", "con"];
 
-impl Parser<'_> {
+impl CoreParser<'_> {
     pub(super) fn term(&mut self) -> Term {
         deep(|| {
             let kind = match self.peek() {
-                Token::Mark("fn") => self.function(),
-                Token::Mark("let") => self.let_(),
-                Token::Mark("letrec") => self.letrec(),
-                Token::Mark("if") => self.conditional(),
-                Token::Mark("case") => self.case(),
-                Token::Mark("build") => self.build(),
-                Token::Mark("loop") => self.loop_(),
-                Token::Mark(_)
-                | Token::Name(..)
-                | Token::Op(_)
-                | Token::Number(_)
-                | Token::Text(_)
-                | Token::End => return self.application(),
+                CoreToken::Mark("fn") => self.function(),
+                CoreToken::Mark("let") => self.let_(),
+                CoreToken::Mark("letrec") => self.letrec(),
+                CoreToken::Mark("if") => self.conditional(),
+                CoreToken::Mark("case") => self.case(),
+                CoreToken::Mark("build") => self.build(),
+                CoreToken::Mark("loop") => self.loop_(),
+                CoreToken::Mark(_)
+                | CoreToken::Name(..)
+                | CoreToken::Op(_)
+                | CoreToken::Number(_)
+                | CoreToken::Text(_)
+                | CoreToken::End => return self.application(),
             };
             Term::new(kind, Span::NONE)
         })
@@ -40,7 +40,7 @@ impl Parser<'_> {
         Box::new(self.term())
     }
 
-    fn function(&mut self) -> Kind {
+    fn function(&mut self) -> TermKind {
         self.expect("fn");
         self.expect("(");
         let parameter = self.binder();
@@ -48,10 +48,10 @@ impl Parser<'_> {
         self.expect("->");
         self.enter(&parameter);
         let body = self.boxed();
-        Kind::Lam(self.leave(parameter), body)
+        TermKind::Lam(self.leave(parameter), body)
     }
 
-    fn let_(&mut self) -> Kind {
+    fn let_(&mut self) -> TermKind {
         self.expect("let");
         let mut bindings = Vec::new();
         while self.error.is_none() && !self.sees("in") {
@@ -68,10 +68,10 @@ impl Parser<'_> {
         let body = self.boxed();
         let mut leave = |(declared, value)| (self.leave(declared), value);
         let bindings: Vec<_> = bindings.into_iter().rev().map(&mut leave).collect();
-        Kind::Let(bindings.into_iter().rev().collect(), body)
+        TermKind::Let(bindings.into_iter().rev().collect(), body)
     }
 
-    fn letrec(&mut self) -> Kind {
+    fn letrec(&mut self) -> TermKind {
         self.expect("letrec");
         let declared = self.binder();
         self.enter(&declared);
@@ -79,19 +79,19 @@ impl Parser<'_> {
         let value = self.boxed();
         self.expect("in");
         let body = self.boxed();
-        Kind::LetRec(self.leave(declared), value, body)
+        TermKind::LetRec(self.leave(declared), value, body)
     }
 
-    fn conditional(&mut self) -> Kind {
+    fn conditional(&mut self) -> TermKind {
         self.expect("if");
         let condition = self.boxed();
         self.expect("then");
         let yes = self.boxed();
         self.expect("else");
-        Kind::If(condition, yes, self.boxed())
+        TermKind::If(condition, yes, self.boxed())
     }
 
-    fn case(&mut self) -> Kind {
+    fn case(&mut self) -> TermKind {
         self.expect("case");
         let scrutinee = self.term();
         self.expect("of");
@@ -105,7 +105,7 @@ impl Parser<'_> {
                 break;
             }
             let tag = self.constructor(data.0);
-            let declared = self.list("(", ")", Parser::binder);
+            let declared = self.list("(", ")", CoreParser::binder);
             self.expect("->");
             for binder in &declared {
                 self.enter(binder);
@@ -115,10 +115,10 @@ impl Parser<'_> {
             arms.push(Arm { tag, binders, body });
         }
         self.expect("}");
-        Kind::Case(Box::new(Case { scrutinee, data, arms, default }))
+        TermKind::Case(Box::new(Case { scrutinee, data, arms, default }))
     }
 
-    fn build(&mut self) -> Kind {
+    fn build(&mut self) -> TermKind {
         self.expect("build");
         let element = self.type_argument();
         let declared = self.binder();
@@ -127,10 +127,10 @@ impl Parser<'_> {
         self.expect("do");
         self.enter(&declared);
         let body = self.term();
-        Kind::Build(Box::new(Build { count, index: self.leave(declared), body, element }))
+        TermKind::Build(Box::new(Build { count, index: self.leave(declared), body, element }))
     }
 
-    fn loop_(&mut self) -> Kind {
+    fn loop_(&mut self) -> TermKind {
         self.expect("loop");
         let state = self.binder();
         self.expect("=");
@@ -141,7 +141,7 @@ impl Parser<'_> {
             self.expect("do");
             let body = self.term();
             let (state, control) = (self.leave(state), Control::While(condition));
-            return Kind::Loop(Box::new(Loop { state, init, control, body }));
+            return TermKind::Loop(Box::new(Loop { state, init, control, body }));
         }
         self.expect("for");
         let index = self.binder();
@@ -152,81 +152,83 @@ impl Parser<'_> {
         self.enter(&index);
         let body = self.term();
         let control = Control::Count { index: self.leave(index), count };
-        Kind::Loop(Box::new(Loop { state: self.leave(state), init, control, body }))
+        TermKind::Loop(Box::new(Loop { state: self.leave(state), init, control, body }))
     }
 
     fn application(&mut self) -> Term {
         let mut term = self.atom();
         while self.sees_atom() {
             let argument = self.atom();
-            term = Term::new(Kind::App(Box::new(term), Box::new(argument)), Span::NONE);
+            term = Term::new(TermKind::App(Box::new(term), Box::new(argument)), Span::NONE);
         }
         term
     }
 
     fn sees_atom(&self) -> bool {
         match self.peek() {
-            Token::Mark(mark) => ATOM_MARKS.contains(mark),
-            Token::Name(..) | Token::Op(_) | Token::Number(_) | Token::Text(_) => true,
-            Token::End => false,
+            CoreToken::Mark(mark) => ATOM_MARKS.contains(mark),
+            CoreToken::Name(..) | CoreToken::Op(_) | CoreToken::Number(_) | CoreToken::Text(_) => {
+                true
+            }
+            CoreToken::End => false,
         }
     }
 
     fn atom(&mut self) -> Term {
         let kind = match self.peek().clone() {
-            Token::Name(..) => self.variable(),
-            Token::Op(name) => {
+            CoreToken::Name(..) => self.variable(),
+            CoreToken::Op(name) => {
                 self.advance();
                 self.operation(&name)
             }
-            Token::Text(text) => {
+            CoreToken::Text(text) => {
                 self.advance();
-                Kind::Lit(Lit::String(text))
+                TermKind::Lit(Lit::String(text))
             }
-            Token::Number(digits) => Kind::Lit(if digits.contains(['.', 'e']) {
+            CoreToken::Number(digits) => TermKind::Lit(if digits.contains(['.', 'e']) {
                 Lit::Real(self.number())
             } else {
                 Lit::Int(self.number())
             }),
-            Token::Mark("(") => {
+            CoreToken::Mark("(") => {
                 self.advance();
                 if !self.eat(")") {
                     let term = self.term();
                     self.expect(")");
                     return term;
                 }
-                Kind::Lit(Lit::Unit)
+                TermKind::Lit(Lit::Unit)
             }
-            Token::Mark(mark) => {
+            CoreToken::Mark(mark) => {
                 self.advance();
                 self.marked(mark)
             }
-            Token::End => {
+            CoreToken::End => {
                 self.fail("expected a term");
-                Kind::Lit(Lit::Unit)
+                TermKind::Lit(Lit::Unit)
             }
         };
         Term::new(kind, Span::NONE)
     }
 
     fn arguments(&mut self) -> Vec<Term> {
-        self.list("(", ")", Parser::term)
+        self.list("(", ")", CoreParser::term)
     }
 
     /// The form that starts with this keyword or mark.
-    fn marked(&mut self, mark: &str) -> Kind {
+    fn marked(&mut self, mark: &str) -> TermKind {
         match mark {
-            "true" => Kind::Lit(Lit::Bool(true)),
-            "false" => Kind::Lit(Lit::Bool(false)),
-            "nan" => Kind::Lit(Lit::Real(f64::NAN)),
-            "inf" => Kind::Lit(Lit::Real(f64::INFINITY)),
-            "-inf" => Kind::Lit(Lit::Real(f64::NEG_INFINITY)),
+            "true" => TermKind::Lit(Lit::Bool(true)),
+            "false" => TermKind::Lit(Lit::Bool(false)),
+            "nan" => TermKind::Lit(Lit::Real(f64::NAN)),
+            "inf" => TermKind::Lit(Lit::Real(f64::INFINITY)),
+            "-inf" => TermKind::Lit(Lit::Real(f64::NEG_INFINITY)),
             "@" => {
                 let position = self.position("definition", |p, name, n| p.globals.find(name, n));
-                Kind::Global(GlobalId(position as u32))
+                TermKind::Global(GlobalId(position as u32))
             }
-            "tuple" => Kind::Tuple(self.type_argument(), self.arguments()),
-            "array" => Kind::Array(self.type_argument(), self.arguments()),
+            "tuple" => TermKind::Tuple(self.type_argument(), self.arguments()),
+            "array" => TermKind::Array(self.type_argument(), self.arguments()),
             "proj" => {
                 self.expect("[");
                 let ty = self.ty();
@@ -236,24 +238,24 @@ impl Parser<'_> {
                 self.expect("(");
                 let tuple = self.boxed();
                 self.expect(")");
-                Kind::Proj(ty, index, tuple)
+                TermKind::Proj(ty, index, tuple)
             }
             "con" => {
                 let (data, args) = self.data();
                 self.expect(".");
                 let tag = self.constructor(data);
-                Kind::Con(data, args, tag, self.arguments())
+                TermKind::Con(data, args, tag, self.arguments())
             }
             _ => {
                 self.at -= 1;
                 self.fail("expected a term");
-                Kind::Lit(Lit::Unit)
+                TermKind::Lit(Lit::Unit)
             }
         }
     }
 
     /// The primitive operation or derivative term of this name.
-    fn operation(&mut self, name: &str) -> Kind {
+    fn operation(&mut self, name: &str) -> TermKind {
         if name == "jet" {
             self.expect("[");
             let k = self.number();
@@ -293,22 +295,22 @@ impl Parser<'_> {
             Prim::Sizes(Rc::new(pattern), ty)
         } else {
             self.fail(format!("no operation is called `{name}`"));
-            return Kind::Lit(Lit::Unit);
+            return TermKind::Lit(Lit::Unit);
         };
-        Kind::Prim(prim, self.arguments())
+        TermKind::Prim(prim, self.arguments())
     }
 
     /// The rest of a derivative term, from its types on.
-    fn derivative(&mut self, op: DiffOp) -> Kind {
+    fn derivative(&mut self, op: DiffOp) -> TermKind {
         let from = self.ty();
         self.expect(",");
         let to = self.ty();
         self.expect("]");
-        Kind::Diff(Diff { op, from, to }, self.arguments())
+        TermKind::Diff(Diff { op, from, to }, self.arguments())
     }
 
     fn size_pattern(&mut self) -> SizePattern {
-        let written = self.list("{", "}", Parser::numbered_name);
+        let written = self.list("{", "}", CoreParser::numbered_name);
         if written
             .iter()
             .enumerate()
@@ -326,31 +328,31 @@ impl Parser<'_> {
         SizePattern { names: list, given, shape }
     }
 
-    fn shape(&mut self, names: &Names) -> Shape {
+    fn shape(&mut self, names: &Names) -> SizeShape {
         deep(|| {
             if self.eat("_") {
-                return Shape::Any;
+                return SizeShape::Any;
             }
             if self.sees("(") {
-                return Shape::Tuple(self.list("(", ")", |p| p.shape(names)));
+                return SizeShape::Tuple(self.list("(", ")", |p| p.shape(names)));
             }
             if self.sees("{") {
                 let fields = |p: &mut Self| p.list("(", ")", |p| p.shape(names));
-                return Shape::Data(self.list("{", "}", fields));
+                return SizeShape::Data(self.list("{", "}", fields));
             }
             self.expect("[");
             let size = match self.peek() {
-                Token::Number(_) => SizeRef::Literal(self.number()),
-                Token::Name(..) => {
+                CoreToken::Number(_) => SizeRef::Literal(self.number()),
+                CoreToken::Name(..) => {
                     SizeRef::Name(self.position("size", |_, name, n| names.find(name, n)))
                 }
-                Token::Mark(_) | Token::Op(_) | Token::Text(_) | Token::End => {
+                CoreToken::Mark(_) | CoreToken::Op(_) | CoreToken::Text(_) | CoreToken::End => {
                     self.expect("_");
                     SizeRef::Any
                 }
             };
             self.expect("]");
-            Shape::Array(size, Box::new(self.shape(names)))
+            SizeShape::Array(size, Box::new(self.shape(names)))
         })
     }
 }

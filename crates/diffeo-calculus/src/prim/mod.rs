@@ -339,23 +339,23 @@ pub struct SizePattern {
     /// How many of them are arguments.
     pub given: usize,
     /// Where they stand.
-    pub shape: Shape,
+    pub shape: SizeShape,
 }
 
 /// The part of a type that a [`SizePattern`] looks at.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub enum Shape {
+pub enum SizeShape {
     /// Nothing of interest.
     Any,
     /// An array of this length, of rows of this shape.
-    Array(SizeRef, Box<Shape>),
+    Array(SizeRef, Box<SizeShape>),
     /// A tuple or record.
-    Tuple(Vec<Shape>),
+    Tuple(Vec<SizeShape>),
     /// A variant: the shapes of the fields of each constructor (recursive occurrences are `Any`).
-    Data(Vec<Vec<Shape>>),
+    Data(Vec<Vec<SizeShape>>),
 }
 
-/// A size in a [`Shape`].
+/// A size in a [`SizeShape`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum SizeRef {
     /// Any length.

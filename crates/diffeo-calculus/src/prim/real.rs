@@ -3,7 +3,7 @@
 //! The partial derivatives are [`Partial`] terms over the operands, the result and further operations,
 //! so whoever can evaluate the operations on numbers that carry derivatives has every order. The tape,
 //! the Taylor coefficients and everything else that differentiates read this table and no other.
-//! Operations without partial derivatives choose one of their operands ([`Derivative::Select`]): `abs`,
+//! Operations without partial derivatives choose one of their operands ([`DerivativeRule::Select`]): `abs`,
 //! `sign`, `min` and `max`. Nothing here knows about levels; everything is plain numbers.
 
 use super::special::{polygamma, sech, sigmoid, softplus, unit};
@@ -54,7 +54,7 @@ pub const POWERS: usize = 5;
 
 /// How an operation is differentiated.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Derivative {
+pub enum DerivativeRule {
     /// By its partial derivatives, one for each operand.
     Partials(&'static [Partial]),
     /// It is one of its operands (`abs`: up to the sign; `sign`: none of them).
@@ -63,7 +63,7 @@ pub enum Derivative {
 
 /// What the table has on an operation.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct RealOpInfo {
     /// The name as users write it.
     pub name: &'static str,
     /// The name in Core, in Flat and of the runtime's function: that of users, or a word for an operator.
@@ -75,51 +75,64 @@ pub struct Row {
     /// The number of operands.
     pub arity: usize,
     /// Its derivative.
-    pub derivative: Derivative,
+    pub derivative: DerivativeRule,
     /// Whether the operands lie outside the domain. Never of nan.
     pub outside: fn(f64, f64) -> bool,
     /// Whether it has no derivative at these operands, of which the given ones vary.
     pub kink: fn(f64, f64, [bool; 2]) -> bool,
 }
 
-impl Row {
-    const fn symbol(self, symbol: &'static str) -> Row {
-        Row { symbol, ..self }
+impl RealOpInfo {
+    const fn symbol(self, symbol: &'static str) -> RealOpInfo {
+        RealOpInfo { symbol, ..self }
     }
 
-    const fn c(self, c: &'static str) -> Row {
-        Row { c, ..self }
+    const fn c(self, c: &'static str) -> RealOpInfo {
+        RealOpInfo { c, ..self }
     }
 
-    const fn cost(self, cost: u32) -> Row {
-        Row { cost, ..self }
+    const fn cost(self, cost: u32) -> RealOpInfo {
+        RealOpInfo { cost, ..self }
     }
 
-    const fn outside(self, outside: fn(f64, f64) -> bool) -> Row {
-        Row { outside, ..self }
+    const fn outside(self, outside: fn(f64, f64) -> bool) -> RealOpInfo {
+        RealOpInfo { outside, ..self }
     }
 
-    const fn kink(self, kink: fn(f64, f64, [bool; 2]) -> bool) -> Row {
-        Row { kink, ..self }
+    const fn kink(self, kink: fn(f64, f64, [bool; 2]) -> bool) -> RealOpInfo {
+        RealOpInfo { kink, ..self }
     }
 }
 
-const fn smooth(name: &'static str, partials: &'static [Partial]) -> Row {
-    Row {
+const fn smooth(name: &'static str, partials: &'static [Partial]) -> RealOpInfo {
+    RealOpInfo {
         name,
         symbol: name,
         c: name,
         cost: 24,
         arity: partials.len(),
-        derivative: Derivative::Partials(partials),
+        derivative: DerivativeRule::Partials(partials),
         outside: |_, _| false,
         kink: |_, _, _| false,
     }
 }
 
-const fn select(name: &'static str, arity: usize, kink: fn(f64, f64, [bool; 2]) -> bool) -> Row {
-    let derivative = Derivative::Select;
-    Row { name, symbol: name, c: name, cost: 1, arity, derivative, outside: |_, _| false, kink }
+const fn select(
+    name: &'static str,
+    arity: usize,
+    kink: fn(f64, f64, [bool; 2]) -> bool,
+) -> RealOpInfo {
+    let derivative = DerivativeRule::Select;
+    RealOpInfo {
+        name,
+        symbol: name,
+        c: name,
+        cost: 1,
+        arity,
+        derivative,
+        outside: |_, _| false,
+        kink,
+    }
 }
 
 /// The poles of the gamma function.
@@ -128,7 +141,7 @@ fn pole(x: f64, _: f64) -> bool {
 }
 
 /// What the table has on an operation.
-pub fn row(op: RealOp) -> &'static Row {
+pub fn row(op: RealOp) -> &'static RealOpInfo {
     use Partial::{Bin, Num, Un, A, B, Y};
     use RealOp::{
         Add, Cos, Cosh, Div, Exp, Hypot, Log, Mul, Neg, OneMinusSquare, Pow, Sech, Sigmoid, Sin,

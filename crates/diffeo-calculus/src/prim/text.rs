@@ -7,7 +7,7 @@ use super::TextOp;
 
 /// The type of an operand or a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Leaf {
+pub enum TextType {
     /// `Int`
     Int,
     /// `Real`
@@ -17,8 +17,8 @@ pub enum Leaf {
 }
 
 /// The types of the operands and of the result.
-pub fn signature(op: TextOp) -> (&'static [Leaf], Leaf) {
-    use Leaf::{Int, Real, Text};
+pub fn signature(op: TextOp) -> (&'static [TextType], TextType) {
+    use TextType::{Int, Real, Text};
     match op {
         TextOp::Size => (&[Text], Int),
         TextOp::Byte => (&[Text, Int], Int),
@@ -36,7 +36,7 @@ pub const MOST_DIGITS: i64 = 100;
 
 /// An operand or a result.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Operand<'a> {
+pub enum TextOperand<'a> {
     /// `Int`
     Int(i64),
     /// `Real`
@@ -47,7 +47,7 @@ pub enum Operand<'a> {
 
 /// A result.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Outcome {
+pub enum TextResult {
     /// `Int`
     Int(i64),
     /// `Real`
@@ -57,20 +57,20 @@ pub enum Outcome {
 }
 
 /// The value of an operation; none if the operands are not those of [`signature`].
-pub fn apply(op: TextOp, operands: &[Operand<'_>]) -> Option<Outcome> {
-    use Operand::{Int, Real, Text};
+pub fn apply(op: TextOp, operands: &[TextOperand<'_>]) -> Option<TextResult> {
+    use TextOperand::{Int, Real, Text};
     Some(match (op, operands) {
-        (TextOp::Size, [Text(s)]) => Outcome::Int(s.len() as i64),
-        (TextOp::Byte, [Text(s), Int(i)]) => Outcome::Int(byte(s.as_bytes(), *i)),
+        (TextOp::Size, [Text(s)]) => TextResult::Int(s.len() as i64),
+        (TextOp::Byte, [Text(s), Int(i)]) => TextResult::Int(byte(s.as_bytes(), *i)),
         (TextOp::Slice, [Text(s), Int(lo), Int(hi)]) => {
-            Outcome::Text(slice(s, *lo, *hi).to_string())
+            TextResult::Text(slice(s, *lo, *hi).to_string())
         }
-        (TextOp::Find, [Text(part), Text(s), Int(from)]) => Outcome::Int(find(part, s, *from)),
-        (TextOp::Character, [Int(code)]) => Outcome::Text(character(*code).to_string()),
-        (TextOp::Lower, [Text(s)]) => Outcome::Text(lower(s)),
-        (TextOp::Upper, [Text(s)]) => Outcome::Text(upper(s)),
-        (TextOp::Digits, [Int(count), Real(x)]) => Outcome::Text(digits(*count, *x)),
-        (TextOp::Number, [Text(s)]) => Outcome::Real(number(s)),
+        (TextOp::Find, [Text(part), Text(s), Int(from)]) => TextResult::Int(find(part, s, *from)),
+        (TextOp::Character, [Int(code)]) => TextResult::Text(character(*code).to_string()),
+        (TextOp::Lower, [Text(s)]) => TextResult::Text(lower(s)),
+        (TextOp::Upper, [Text(s)]) => TextResult::Text(upper(s)),
+        (TextOp::Digits, [Int(count), Real(x)]) => TextResult::Text(digits(*count, *x)),
+        (TextOp::Number, [Text(s)]) => TextResult::Real(number(s)),
         (
             TextOp::Size
             | TextOp::Byte

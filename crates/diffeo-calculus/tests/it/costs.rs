@@ -3,7 +3,7 @@
 
 use crate::support::*;
 use diffeo_calculus::prim::{Prim, RealOp};
-use diffeo_calculus::term::{GlobalId, Kind, Term};
+use diffeo_calculus::term::{GlobalId, Term, TermKind};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 
@@ -71,7 +71,7 @@ fn what_a_branch_does_not_need_is_given_back_where_it_begins() {
             lets.push((b, slice(Ty::Real, a.clone(), int(0), int(1))));
             sum = add(sum, index(Ty::Real, v, int(0)));
         }
-        term(Kind::Let(lets, Box::new(body(sum))))
+        term(TermKind::Let(lets, Box::new(body(sum))))
     };
     assert_linear(
         "a conditional",
@@ -318,13 +318,13 @@ fn a_list_is_read_many_times() {
 
 #[test]
 fn sizes_of_a_tuple_do_not_make_it() {
-    use diffeo_calculus::prim::{Shape, SizePattern, SizeRef};
+    use diffeo_calculus::prim::{SizePattern, SizeRef, SizeShape};
     let pair = [reals_ty(), reals_ty()];
-    let shape = || Shape::Array(SizeRef::Name(0), Box::new(Shape::Any));
+    let shape = || SizeShape::Array(SizeRef::Name(0), Box::new(SizeShape::Any));
     let pattern = || SizePattern {
         names: vec!["n".into()],
         given: 0,
-        shape: Shape::Tuple(vec![shape(), shape()]),
+        shape: SizeShape::Tuple(vec![shape(), shape()]),
     };
     let ty = tuple_ty(&pair);
     // The sizes of a parameter whose components are taken apart, or of a tuple that stands there.

@@ -1,7 +1,7 @@
 //! Lint finds one violation of each kind, and says where.
 
 use diffeo_base::{Name, Span};
-use diffeo_calculus::term::{Binder, Global, GlobalId, Kind, Lit, Term, Var};
+use diffeo_calculus::term::{Binder, Global, GlobalId, Lit, Term, TermKind, Var};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::{lint, parse, type_of, Env, Program, Ty};
 
@@ -115,7 +115,7 @@ fn each_violation_is_found() {
     assert_eq!(lint(&parse(PRELUDE).expect("a program")), Vec::<String>::new());
 }
 
-fn program(ty: Ty, kind: Kind) -> Program {
+fn program(ty: Ty, kind: TermKind) -> Program {
     let body = Term::new(kind, Span::NONE);
     let main = Global { name: "main".into(), ty, body, span: Span::NONE };
     Program { datas: Vec::new(), globals: vec![main.into()], library: Vec::new() }
@@ -127,14 +127,14 @@ fn what_is_not_there_is_found() {
     let var = Var { name: Name::new("x"), id: 4 };
     let ty = Ty::Data(DataId(3), [].into());
     for (ty, kind, violation) in [
-        (Ty::Int, Kind::Var(var), "def main: the variable x.4 is not in scope, in\nx"),
+        (Ty::Int, TermKind::Var(var), "def main: the variable x.4 is not in scope, in\nx"),
         (
             Ty::Int,
-            Kind::Global(GlobalId(1)),
+            TermKind::Global(GlobalId(1)),
             "def main: a definition that is not there, in\n@`?`.1",
         ),
-        (ty.clone(), Kind::Lit(Lit::Unit), "a variant type that is not declared: `?`.3"),
-        (ty, Kind::Con(DataId(3), [].into(), 0, Vec::new()), "a constructor that is not there"),
+        (ty.clone(), TermKind::Lit(Lit::Unit), "a variant type that is not declared: `?`.3"),
+        (ty, TermKind::Con(DataId(3), [].into(), 0, Vec::new()), "a constructor that is not there"),
     ] {
         let violations = lint(&program(ty, kind));
         assert!(violations.iter().any(|found| found.contains(violation)), "{violations:#?}");
@@ -154,14 +154,14 @@ fn declarations_are_checked() {
 #[test]
 fn variables_are_in_scope_in_their_scopes_alone() {
     let binder = Binder { var: Var { name: "x".into(), id: 1 }, ty: Ty::Int };
-    let x = || Term::new(Kind::Var(binder.var.clone()), Span::NONE);
+    let x = || Term::new(TermKind::Var(binder.var.clone()), Span::NONE);
     // let x = x in x
-    let own = Kind::Let(vec![(binder.clone(), x())], Box::new(x()));
+    let own = TermKind::Let(vec![(binder.clone(), x())], Box::new(x()));
     assert_eq!(lint(&program(Ty::Int, own)).len(), 1);
     // (let x = 1 in x) and x
-    let one = Term::new(Kind::Lit(Lit::Int(1)), Span::NONE);
-    let bound = Term::new(Kind::Let(vec![(binder.clone(), one)], Box::new(x())), Span::NONE);
-    let violations = lint(&program(Ty::array(Ty::Int), Kind::Array(Ty::Int, vec![bound, x()])));
+    let one = Term::new(TermKind::Lit(Lit::Int(1)), Span::NONE);
+    let bound = Term::new(TermKind::Let(vec![(binder.clone(), one)], Box::new(x())), Span::NONE);
+    let violations = lint(&program(Ty::array(Ty::Int), TermKind::Array(Ty::Int, vec![bound, x()])));
     assert_eq!(violations, ["def main: the variable x.1 is not in scope, in\nx"]);
 }
 
@@ -177,7 +177,7 @@ fn the_type_of_an_open_term_comes_from_its_environment() {
     let global = &program.globals[1];
     assert_eq!(type_of(&global.body, &program, &Env::new()), Some(global.ty.clone()));
     let var = Var { name: "free".into(), id: 99 };
-    let free = Term::new(Kind::Var(var), Span::NONE);
+    let free = Term::new(TermKind::Var(var), Span::NONE);
     assert_eq!(type_of(&free, &program, &Env::new()), None);
     assert_eq!(type_of(&free, &program, &Env::from([(99, Ty::Bool)])), Some(Ty::Bool));
 }

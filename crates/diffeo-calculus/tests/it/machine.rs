@@ -3,8 +3,8 @@
 use crate::support::*;
 use diffeo_base::Name;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::prim::{Comparison, IntOp, Prim, Rounding, Shape, SizePattern, SizeRef};
-use diffeo_calculus::term::{Arm, Case, GlobalId, Kind, Term};
+use diffeo_calculus::prim::{Comparison, IntOp, Prim, Rounding, SizePattern, SizeRef, SizeShape};
+use diffeo_calculus::term::{Arm, Case, GlobalId, Term, TermKind};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
@@ -261,7 +261,7 @@ fn data_and_cases() {
         let data = (DataId(1), Rc::new([Ty::Int]) as Rc<[Ty]>);
         let arms = vec![Arm { tag: 0, binders: vec![], body: int(10) }];
         let default = Some(int(20));
-        term(Kind::Case(Box::new(Case { scrutinee, data, arms, default })))
+        term(TermKind::Case(Box::new(Case { scrutinee, data, arms, default })))
     };
     assert_eq!(show(Ty::Int, with_default(nothing(Ty::Int))), "10");
     assert_eq!(show(Ty::Int, with_default(just(Ty::Int, int(1)))), "20");
@@ -532,13 +532,13 @@ fn arguments_are_evaluated_from_left_to_right() {
     assert_eq!(show(Ty::Int, looped), "fail: init");
 }
 
-fn size_pattern(names: &[&str], given: usize, shape: Shape) -> SizePattern {
+fn size_pattern(names: &[&str], given: usize, shape: SizeShape) -> SizePattern {
     SizePattern { names: names.iter().map(|n| Name::new(n)).collect(), given, shape }
 }
 
 #[test]
 fn sizes_are_bound_and_checked() {
-    let array_of = |size: SizeRef| Shape::Array(size, Box::new(Shape::Any));
+    let array_of = |size: SizeRef| SizeShape::Array(size, Box::new(SizeShape::Any));
     let n = || SizeRef::Name(0);
     let xs = |k: i64| build(Ty::Real, int(k), to_real);
     let one = sizes(size_pattern(&["n"], 0, array_of(n())), reals_ty(), xs(3), vec![]);
@@ -546,7 +546,7 @@ fn sizes_are_bound_and_checked() {
     // Two arrays of one size, in a tuple that is not made.
     let pair = [reals_ty(), reals_ty()];
     let both = |a: i64, b: i64| {
-        let shape = Shape::Tuple(vec![array_of(n()), array_of(n())]);
+        let shape = SizeShape::Tuple(vec![array_of(n()), array_of(n())]);
         let value = tuple(&pair, vec![xs(a), xs(b)]);
         sizes(size_pattern(&["n"], 0, shape), tuple_ty(&pair), value, vec![])
     };
@@ -564,7 +564,7 @@ fn sizes_are_bound_and_checked() {
     assert_eq!(show(Ty::Unit, literal(3)), "()");
     assert!(show(Ty::Unit, literal(2)).starts_with("size-mismatch: the sizes 2 and 3 differ"));
     // Rows, also where there are none.
-    let rows = Shape::Array(SizeRef::Name(0), Box::new(array_of(SizeRef::Name(1))));
+    let rows = SizeShape::Array(SizeRef::Name(0), Box::new(array_of(SizeRef::Name(1))));
     let matrix = |k: i64| {
         let rows = build(reals_ty(), int(3), |_| xs(4));
         slice(reals_ty(), rows, int(0), int(k))
@@ -580,8 +580,9 @@ fn sizes_are_bound_and_checked() {
     let found = sizes(pattern, Ty::array(reals_ty()), none, vec![]);
     assert_eq!(show(tuple_ty(&[Ty::Int, Ty::Int]), found), "(0, 0)");
     // In constructors.
-    let shape = Shape::Data(vec![vec![], vec![array_of(n())]]);
-    let pattern = || size_pattern(&["n"], 0, Shape::Array(SizeRef::Any, Box::new(shape.clone())));
+    let shape = SizeShape::Data(vec![vec![], vec![array_of(n())]]);
+    let pattern =
+        || size_pattern(&["n"], 0, SizeShape::Array(SizeRef::Any, Box::new(shape.clone())));
     let ty = Ty::Data(DataId(1), Rc::new([reals_ty()]));
     let maybes = |a: i64, b: i64| {
         let items = vec![nothing(reals_ty()), just(reals_ty(), xs(a)), just(reals_ty(), xs(b))];

@@ -5,7 +5,7 @@
 
 use crate::support::*;
 use diffeo_calculus::prim::{Comparison, IntOp, Prim};
-use diffeo_calculus::term::{Control, Kind, Lit, Term};
+use diffeo_calculus::term::{Control, Lit, Term, TermKind};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::Ty;
 use std::collections::HashMap;
@@ -66,18 +66,18 @@ fn with(env: &Env, id: u32, value: V) -> Env {
 
 fn interpret(term: &Term, env: &Env) -> Result<V, &'static str> {
     Ok(match &term.kind {
-        Kind::Var(x) => env[&x.id].clone(),
-        Kind::Lit(Lit::Int(n)) => V::Int(*n),
-        Kind::Lit(Lit::Bool(b)) => V::Bool(*b),
-        Kind::Lam(binder, body) => {
+        TermKind::Var(x) => env[&x.id].clone(),
+        TermKind::Lit(Lit::Int(n)) => V::Int(*n),
+        TermKind::Lit(Lit::Bool(b)) => V::Bool(*b),
+        TermKind::Lam(binder, body) => {
             let (id, body, env) = (binder.var.id, body.clone(), env.clone());
             V::Fun(Rc::new(move |x| interpret(&body, &with(&env, id, x))))
         }
-        Kind::App(f, x) => {
+        TermKind::App(f, x) => {
             let V::Fun(f) = interpret(f, env)? else { panic!("a function") };
             f(interpret(x, env)?)?
         }
-        Kind::Let(bindings, body) => {
+        TermKind::Let(bindings, body) => {
             let mut env = env.clone();
             for (binder, value) in bindings {
                 let value = interpret(value, &env)?;
@@ -85,7 +85,7 @@ fn interpret(term: &Term, env: &Env) -> Result<V, &'static str> {
             }
             interpret(body, &env)?
         }
-        Kind::LetRec(binder, f, body) => {
+        TermKind::LetRec(binder, f, body) => {
             fn unroll(id: u32, f: Rc<Term>, env: Env) -> V {
                 V::Fun(Rc::new(move |x| {
                     let env = with(&env, id, unroll(id, f.clone(), env.clone()));
@@ -97,10 +97,10 @@ fn interpret(term: &Term, env: &Env) -> Result<V, &'static str> {
             let f = unroll(id, Rc::new((**f).clone()), env.clone());
             interpret(body, &with(env, id, f))?
         }
-        Kind::Tuple(_, items) => V::Tuple(eval_all(items, env)?),
-        Kind::Proj(_, i, tuple) => interpret(tuple, env)?.items()[*i].clone(),
-        Kind::Con(_, _, tag, fields) => V::Data(*tag, eval_all(fields, env)?),
-        Kind::Case(case) => {
+        TermKind::Tuple(_, items) => V::Tuple(eval_all(items, env)?),
+        TermKind::Proj(_, i, tuple) => interpret(tuple, env)?.items()[*i].clone(),
+        TermKind::Con(_, _, tag, fields) => V::Data(*tag, eval_all(fields, env)?),
+        TermKind::Case(case) => {
             let V::Data(tag, fields) = interpret(&case.scrutinee, env)? else { panic!("data") };
             let mut env = env.clone();
             match case.arms.iter().find(|arm| arm.tag == tag) {
@@ -113,12 +113,12 @@ fn interpret(term: &Term, env: &Env) -> Result<V, &'static str> {
                 None => interpret(case.default.as_ref().expect("a default"), &env)?,
             }
         }
-        Kind::If(condition, yes, no) => match interpret(condition, env)? {
+        TermKind::If(condition, yes, no) => match interpret(condition, env)? {
             V::Bool(true) => interpret(yes, env)?,
             _ => interpret(no, env)?,
         },
-        Kind::Array(_, items) => V::Array(eval_all(items, env)?),
-        Kind::Build(build) => {
+        TermKind::Array(_, items) => V::Array(eval_all(items, env)?),
+        TermKind::Build(build) => {
             let n = interpret(&build.count, env)?.int();
             if n < 0 {
                 return Err("negative-count");
@@ -127,7 +127,7 @@ fn interpret(term: &Term, env: &Env) -> Result<V, &'static str> {
             let items = (0..n).map(|i| interpret(&build.body, &with(env, id, V::Int(i))));
             V::Array(items.collect::<Result<_, _>>()?)
         }
-        Kind::Loop(l) => {
+        TermKind::Loop(l) => {
             let id = l.state.var.id;
             let mut state = interpret(&l.init, env)?;
             match &l.control {
@@ -147,8 +147,8 @@ fn interpret(term: &Term, env: &Env) -> Result<V, &'static str> {
             }
             state
         }
-        Kind::Prim(prim, args) => primitive(prim, &eval_all(args, env)?)?,
-        Kind::Lit(_) | Kind::Global(_) | Kind::Diff(..) => panic!("not generated"),
+        TermKind::Prim(prim, args) => primitive(prim, &eval_all(args, env)?)?,
+        TermKind::Lit(_) | TermKind::Global(_) | TermKind::Diff(..) => panic!("not generated"),
     })
 }
 
@@ -185,7 +185,7 @@ fn primitive(prim: &Prim, args: &[V]) -> Result<V, &'static str> {
 
 // Random terms
 
-struct Random {
+struct TermGenerator {
     seed: u64,
     /// Variables in scope, with their types.
     scope: Vec<(Ty, Term)>,
@@ -193,7 +193,7 @@ struct Random {
     fuel: usize,
 }
 
-impl Random {
+impl TermGenerator {
     fn below(&mut self, n: usize) -> usize {
         self.seed = self.seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.seed >> 33) as usize % n
@@ -442,7 +442,7 @@ fn random_terms() {
     // A longer search: RANDOM_TERMS=1000000 cargo test --release --test it random
     let count = std::env::var("RANDOM_TERMS").ok().and_then(|n| n.parse().ok()).unwrap_or(6000);
     for seed in 0..count {
-        let mut random = Random { seed, scope: Vec::new(), fuel: 10 + seed as usize % 50 };
+        let mut random = TermGenerator { seed, scope: Vec::new(), fuel: 10 + seed as usize % 50 };
         random.below(1);
         // As a constant, and as a function of a tuple with an array.
         let types = [ints_ty(), Ty::Int, tuple_ty(&[ints_ty(), Ty::Bool])];

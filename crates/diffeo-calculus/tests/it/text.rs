@@ -1,9 +1,11 @@
 //! Core prints and parses back: programs with every form, and random ones.
 
 use diffeo_base::{Name, Span};
-use diffeo_calculus::prim::{Comparison, Diff, DiffOp, IntOp, RealOp, Shape, SizePattern, SizeRef};
+use diffeo_calculus::prim::{
+    Comparison, Diff, DiffOp, IntOp, RealOp, SizePattern, SizeRef, SizeShape,
+};
 use diffeo_calculus::term::{
-    Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term, Var,
+    Arm, Binder, Build, Case, Control, Global, GlobalId, Lit, Loop, Term, TermKind, Var,
 };
 use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId};
 use diffeo_calculus::{
@@ -19,7 +21,7 @@ fn assert_reads_back(program: &Program) {
     assert!(alpha_eq_programs(program, &parsed), "{text}");
 }
 
-fn term(kind: Kind) -> Term {
+fn term(kind: TermKind) -> Term {
     Term::new(kind, Span::NONE)
 }
 
@@ -77,18 +79,18 @@ fn every_form_reads_back_and_lints() {
 #[test]
 fn names_are_numbered_where_they_are_shared() {
     let binder = |id| Binder { var: Var { name: "x".into(), id }, ty: Ty::Real };
-    let body = term(Kind::Var(binder(7).var));
-    let inner = term(Kind::Lam(binder(8), Box::new(body)));
+    let body = term(TermKind::Var(binder(7).var));
+    let inner = term(TermKind::Lam(binder(8), Box::new(body)));
     let program = Program {
         datas: Vec::new(),
         library: Vec::new(),
         globals: vec![
-            definition("f", Ty::Real, term(Kind::Lam(binder(7), Box::new(inner)))),
-            definition("f", Ty::Real, term(Kind::Global(GlobalId(1)))),
+            definition("f", Ty::Real, term(TermKind::Lam(binder(7), Box::new(inner)))),
+            definition("f", Ty::Real, term(TermKind::Global(GlobalId(1)))),
             definition(
                 "g",
                 Ty::Real,
-                term(Kind::Lam(binder(9), Box::new(term(Kind::Lit(Lit::Unit))))),
+                term(TermKind::Lam(binder(9), Box::new(term(TermKind::Lit(Lit::Unit))))),
             ),
         ],
     };
@@ -117,7 +119,7 @@ fn bound_variables_may_be_renamed_and_free_ones_not() {
     let nested = "fn (x.1 : Real) -> (fn (x.1 : Real) -> x.1) x.1";
     assert!(equal(nested, "fn (a : Real) -> (fn (b : Real) -> b) a"));
     assert!(!equal("fn (a : Real) -> (fn (b : Real) -> a) a", nested));
-    let free = |id| term(Kind::Var(Var { name: "x".into(), id }));
+    let free = |id| term(TermKind::Var(Var { name: "x".into(), id }));
     assert!(alpha_eq(&free(1), &free(1)));
     assert!(!alpha_eq(&free(1), &free(2)));
 }
@@ -157,13 +159,13 @@ fn errors_say_where_they_are() {
 #[test]
 fn deep_terms_are_no_trouble() {
     let depth = 20_000;
-    let mut body = term(Kind::Lit(Lit::Real(1.0)));
+    let mut body = term(TermKind::Lit(Lit::Real(1.0)));
     for id in 0..depth {
         let var = Var { name: "x".into(), id };
-        let argument = term(Kind::Var(var.clone()));
-        let sum = term(Kind::Prim(Prim::Real(RealOp::Add), vec![body, argument]));
-        let value = term(Kind::Lit(Lit::Real(2.0)));
-        body = term(Kind::Let(vec![(Binder { var, ty: Ty::Real }, value)], Box::new(sum)));
+        let argument = term(TermKind::Var(var.clone()));
+        let sum = term(TermKind::Prim(Prim::Real(RealOp::Add), vec![body, argument]));
+        let value = term(TermKind::Lit(Lit::Real(2.0)));
+        body = term(TermKind::Let(vec![(Binder { var, ty: Ty::Real }, value)], Box::new(sum)));
     }
     let program = Program {
         datas: Vec::new(),
@@ -181,11 +183,11 @@ fn lines_are_at_most_100_columns_wide() {
     for line in FORMS.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
-    let mut sum = term(Kind::Lit(Lit::Real(0.1)));
+    let mut sum = term(TermKind::Lit(Lit::Real(0.1)));
     for _ in 0..60 {
-        sum = term(Kind::Prim(
+        sum = term(TermKind::Prim(
             Prim::Real(RealOp::Add),
-            vec![sum.clone(), term(Kind::Lit(Lit::Real(0.1)))],
+            vec![sum.clone(), term(TermKind::Lit(Lit::Real(0.1)))],
         ));
     }
     let text = print_term(&sum, &Program::default());
@@ -198,13 +200,13 @@ const NAMES: &[&str] =
     &["x", "y", "x'", "let", "_", "::", "map[Real, Int]", "a`b\\", "π\n", "Real", "q.1", "0", ""];
 
 /// Makes a program from a list of choices; without choices left, the smallest.
-struct Generator {
+struct TextGenerator {
     choices: std::vec::IntoIter<u32>,
     next_id: u32,
     scope: Vec<Var>,
 }
 
-impl Generator {
+impl TextGenerator {
     fn below(&mut self, count: usize) -> usize {
         self.choices.next().unwrap_or(0) as usize % count
     }
@@ -257,16 +259,16 @@ impl Generator {
         DataId(self.below(2) as u32)
     }
 
-    fn shape(&mut self, names: usize) -> Shape {
+    fn shape(&mut self, names: usize) -> SizeShape {
         match self.below(6) {
-            0 => Shape::Any,
-            1 => Shape::Array(SizeRef::Any, Box::new(self.shape(names))),
-            2 => Shape::Array(SizeRef::Literal(u64::MAX), Box::new(self.shape(names))),
+            0 => SizeShape::Any,
+            1 => SizeShape::Array(SizeRef::Any, Box::new(self.shape(names))),
+            2 => SizeShape::Array(SizeRef::Literal(u64::MAX), Box::new(self.shape(names))),
             3 if names > 0 => {
-                Shape::Array(SizeRef::Name(self.below(names)), Box::new(self.shape(names)))
+                SizeShape::Array(SizeRef::Name(self.below(names)), Box::new(self.shape(names)))
             }
-            4 => Shape::Data(self.many(|g| g.many(|g| g.shape(names)))),
-            _ => Shape::Tuple(self.many(|g| g.shape(names))),
+            4 => SizeShape::Data(self.many(|g| g.many(|g| g.shape(names)))),
+            _ => SizeShape::Tuple(self.many(|g| g.shape(names))),
         }
     }
 
@@ -288,16 +290,16 @@ impl Generator {
 
     fn term(&mut self) -> Term {
         let kind = match self.below(17) {
-            0 => Kind::Lit(self.literal()),
+            0 => TermKind::Lit(self.literal()),
             1 | 2 if !self.scope.is_empty() => {
                 let position = self.below(self.scope.len());
-                Kind::Var(self.scope[position].clone())
+                TermKind::Var(self.scope[position].clone())
             }
-            3 => Kind::Global(GlobalId(self.below(3) as u32)),
+            3 => TermKind::Global(GlobalId(self.below(3) as u32)),
             4 => {
                 let binder = self.binder();
                 let body = self.under(&[&binder]);
-                Kind::Lam(binder, Box::new(body))
+                TermKind::Lam(binder, Box::new(body))
             }
             5 => {
                 let mut bindings: Vec<(Binder, Term)> = Vec::new();
@@ -309,18 +311,18 @@ impl Generator {
                 }
                 let body = self.boxed();
                 self.scope.truncate(self.scope.len() - bindings.len());
-                Kind::Let(bindings, body)
+                TermKind::Let(bindings, body)
             }
             6 => {
                 let binder = self.binder();
                 let (value, body) = (self.under(&[&binder]), self.under(&[&binder]));
-                Kind::LetRec(binder, Box::new(value), Box::new(body))
+                TermKind::LetRec(binder, Box::new(value), Box::new(body))
             }
-            7 => Kind::Tuple(self.ty(), self.many(Self::term)),
-            8 => Kind::Proj(self.ty(), self.below(4), self.boxed()),
+            7 => TermKind::Tuple(self.ty(), self.many(Self::term)),
+            8 => TermKind::Proj(self.ty(), self.below(4), self.boxed()),
             9 => {
                 let args = self.many(Self::ty).into();
-                Kind::Con(self.data(), args, self.below(2) as u32, self.many(Self::term))
+                TermKind::Con(self.data(), args, self.below(2) as u32, self.many(Self::term))
             }
             10 => {
                 let arm = |g: &mut Self| {
@@ -331,14 +333,14 @@ impl Generator {
                 let arms = self.many(arm);
                 let data = (self.data(), self.many(Self::ty).into());
                 let default = (self.below(2) == 0).then(|| self.term());
-                Kind::Case(Box::new(Case { scrutinee: self.term(), data, arms, default }))
+                TermKind::Case(Box::new(Case { scrutinee: self.term(), data, arms, default }))
             }
-            11 => Kind::If(self.boxed(), self.boxed(), self.boxed()),
-            12 => Kind::Array(self.ty(), self.many(Self::term)),
+            11 => TermKind::If(self.boxed(), self.boxed(), self.boxed()),
+            12 => TermKind::Array(self.ty(), self.many(Self::term)),
             13 => {
                 let (count, index) = (self.term(), self.binder());
                 let body = self.under(&[&index]);
-                Kind::Build(Box::new(Build { count, index, body, element: self.ty() }))
+                TermKind::Build(Box::new(Build { count, index, body, element: self.ty() }))
             }
             14 => {
                 let (state, init) = (self.binder(), self.term());
@@ -349,15 +351,15 @@ impl Generator {
                 } else {
                     (Control::While(self.under(&[&state])), self.under(&[&state]))
                 };
-                Kind::Loop(Box::new(Loop { state, init, control, body }))
+                TermKind::Loop(Box::new(Loop { state, init, control, body }))
             }
-            15 => Kind::Prim(self.prim(), self.many(Self::term)),
+            15 => TermKind::Prim(self.prim(), self.many(Self::term)),
             16 => {
                 let op = [DiffOp::Rd, DiffOp::Jet { k: 1, r: 2 }][self.below(2)];
                 let (from, to) = (self.ty(), self.ty());
-                Kind::Diff(Diff { op, from, to }, self.many(Self::term))
+                TermKind::Diff(Diff { op, from, to }, self.many(Self::term))
             }
-            _ => Kind::App(self.boxed(), self.boxed()),
+            _ => TermKind::App(self.boxed(), self.boxed()),
         };
         term(kind)
     }
@@ -396,7 +398,7 @@ proptest! {
     #[test]
     fn random_programs_read_back(choices in prop::collection::vec(any::<u32>(), 0..400)) {
         let mut generator =
-            Generator { choices: choices.into_iter(), next_id: 0, scope: Vec::new() };
+            TextGenerator { choices: choices.into_iter(), next_id: 0, scope: Vec::new() };
         let program = generator.program();
         assert_reads_back(&program);
         // Checking any program whatever reports violations and does not panic.

@@ -19,9 +19,9 @@ truth values, texts, arrays, and records and tuples of these. Compiling takes a 
 command in CC, or cc) and ar.";
 
 /// Reads an entry with the derivative that is wanted of it.
-fn wanted(text: &str) -> Result<Wanted, String> {
+fn wanted(text: &str) -> Result<ExportArg, String> {
     let Some((name, kind)) = text.split_once(':') else {
-        return Ok(Wanted { name: text.to_string(), derivative: None });
+        return Ok(ExportArg { name: text.to_string(), derivative: None });
     };
     let derivative = match kind.trim_end().strip_suffix(')').and_then(|kind| kind.split_once('(')) {
         None => Derivative::All(derivative(kind)?),
@@ -39,12 +39,12 @@ fn wanted(text: &str) -> Result<Wanted, String> {
             Derivative::By(by, names)
         }
     };
-    Ok(Wanted { name: name.to_string(), derivative: Some(derivative) })
+    Ok(ExportArg { name: name.to_string(), derivative: Some(derivative) })
 }
 
 /// A function of the program for a library.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct ExportArg {
     /// Its name.
     pub name: String,
     /// The derivative of it, if that is wanted.
@@ -86,7 +86,7 @@ pub struct BuildArgs {
     /// A function or constant of the program that C can call, or a derivative of one, perhaps by
     /// some of its parameters: loss, loss:gradient, 'loss:vjp(w, b)'
     #[arg(long = "entry", value_name = "NAME[:KIND]", required = true, value_parser = wanted)]
-    pub entries: Vec<Wanted>,
+    pub entries: Vec<ExportArg>,
 
     /// A derivative of each entry that C can call, too: gradient (with the value), vjp (for a
     /// cotangent), jvp (along a tangent), or jet:K,R

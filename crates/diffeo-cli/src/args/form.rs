@@ -2,7 +2,7 @@
 
 use super::jet;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use diffeo::pipeline::Code;
+use diffeo::pipeline::CodeForm;
 use diffeo::show::{Traced, Translation};
 use diffeo_base::closest;
 use diffeo_calculus::eval::derivative::jet_coefficients;
@@ -21,7 +21,7 @@ pub enum Form {
     /// Low, after this pass.
     Low(&'static str),
     /// A form behind that.
-    Code(Code),
+    Code(CodeForm),
     /// The trace at a point, or its derivative.
     Trace(Traced),
     /// The program that a system translates it to, or the Delta of that at a point.
@@ -77,7 +77,7 @@ impl Form {
             Form::Translated(Translation::DELTA_ARRAY),
             Form::Translated(Translation::DELTA_SPLIT),
         ];
-        let mut forms = forms.into_iter().chain(Code::ALL.map(Form::Code));
+        let mut forms = forms.into_iter().chain(CodeForm::ALL.map(Form::Code));
         if let Some(form) = forms.find(|form| form.name() == text) {
             return Ok(form);
         }

@@ -3,7 +3,9 @@
 use super::{as_json, or, table};
 use crate::commands::Shell;
 use crate::{print, Stop};
-use diffeo::derivative_check::{Comparison, Part, Place, Report, Worst, MODES_AGREE};
+use diffeo::derivative_check::{
+    Comparison, ComponentName, DerivativeReport, OrderReport, Worst, MODES_AGREE,
+};
 use diffeo::Differentiable;
 use diffeo_base::Diagnostic;
 use diffeo_calculus::show::real;
@@ -13,7 +15,7 @@ use serde_json::{json, Value as Json};
 pub fn print(
     shell: &Shell,
     function: &Differentiable,
-    report: &Report,
+    report: &DerivativeReport,
     json: bool,
 ) -> Result<(), Stop> {
     let out = if json { as_data(function, report) } else { as_text(report) };
@@ -29,7 +31,7 @@ pub fn print(
 }
 
 /// What disagrees.
-fn complaints(function: &Differentiable, report: &Report) -> Vec<Diagnostic> {
+fn complaints(function: &Differentiable, report: &DerivativeReport) -> Vec<Diagnostic> {
     let name = &function.entry.name;
     let error = |message| Diagnostic::error("derivative-check", function.entry.span, message);
     let mut wrong = Vec::new();
@@ -99,7 +101,7 @@ fn complaints(function: &Differentiable, report: &Report) -> Vec<Diagnostic> {
 }
 
 /// A component as words behind a derivative.
-fn by(place: &Place) -> String {
+fn by(place: &ComponentName) -> String {
     let inputs: Vec<&str> = place.inputs.iter().map(|name| or(name, "its argument")).collect();
     let of = if place.output.is_empty() { String::new() } else { format!(" of {}", place.output) };
     match inputs.as_slice() {
@@ -109,7 +111,7 @@ fn by(place: &Place) -> String {
 }
 
 /// What the modes and differences give, those that agree together.
-fn given(worst: &Worst<Place>) -> Vec<(String, String)> {
+fn given(worst: &Worst<ComponentName>) -> Vec<(String, String)> {
     let mut groups: Vec<(f64, Vec<&str>)> = Vec::new();
     for &(mode, x) in &worst.values {
         let same = |y: f64| {
@@ -144,7 +146,7 @@ fn given(worst: &Worst<Place>) -> Vec<(String, String)> {
     lines
 }
 
-fn inline(worst: &Worst<Place>) -> String {
+fn inline(worst: &Worst<ComponentName>) -> String {
     let given = given(worst);
     let parts: Vec<String> = given.iter().map(|(who, x)| format!("{who}: {x}")).collect();
     parts.join("; ")
@@ -159,7 +161,7 @@ fn short(x: f64) -> String {
     }
 }
 
-fn as_text(report: &Report) -> String {
+fn as_text(report: &DerivativeReport) -> String {
     let mut out = String::new();
     let sampled = |(compared, all): (usize, usize)| match compared == all {
         true => format!("all {all}"),
@@ -191,7 +193,7 @@ fn as_text(report: &Report) -> String {
     out
 }
 
-fn part_text(out: &mut String, title: &str, differences: &str, part: &Part) {
+fn part_text(out: &mut String, title: &str, differences: &str, part: &OrderReport) {
     out.push_str(&format!("{title}: {} components, {} modes\n", part.components, part.modes.len()));
     if !part.not_finite.is_empty() {
         out.push_str(&format!("  not finite in {} components\n", part.not_finite.len()));
@@ -236,7 +238,7 @@ pub fn number(x: f64) -> Json {
     }
 }
 
-fn as_data(function: &Differentiable, report: &Report) -> String {
+fn as_data(function: &Differentiable, report: &DerivativeReport) -> String {
     let counts = |(compared, all): (usize, usize)| json!({"compared": compared, "all": all});
     let warnings: Vec<String> =
         report.warnings.iter().map(|d| format!("{}: {}", d.code, d.message)).collect();
@@ -259,7 +261,7 @@ fn as_data(function: &Differentiable, report: &Report) -> String {
     format!("{{\"value\":{value},{}", &rest.to_string()[1..])
 }
 
-fn part_data(part: &Part) -> Json {
+fn part_data(part: &OrderReport) -> Json {
     let not_finite: Vec<Json> = part.not_finite.iter().map(worst_data).collect();
     json!({
         "modes": part.modes,
@@ -270,7 +272,7 @@ fn part_data(part: &Part) -> Json {
     })
 }
 
-fn comparison_data(comparison: &Comparison<Place>) -> Json {
+fn comparison_data(comparison: &Comparison<ComponentName>) -> Json {
     json!({
         "tolerance": comparison.tolerance,
         "disagreements": comparison.disagreements,
@@ -279,7 +281,7 @@ fn comparison_data(comparison: &Comparison<Place>) -> Json {
     })
 }
 
-fn worst_data(worst: &Worst<Place>) -> Json {
+fn worst_data(worst: &Worst<ComponentName>) -> Json {
     let values: serde_json::Map<String, Json> =
         worst.values.iter().map(|(mode, x)| (mode.to_string(), number(*x))).collect();
     json!({

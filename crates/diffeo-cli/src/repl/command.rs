@@ -136,7 +136,7 @@ impl Repl {
             self.shell.report(&[d]);
             return Err(Stop::Refused);
         }
-        print::text(&found.iter().map(doc::Entry::shown).collect::<Vec<_>>().join("\n"))
+        print::text(&found.iter().map(doc::DocEntry::shown).collect::<Vec<_>>().join("\n"))
     }
 }
 

@@ -7,7 +7,7 @@
 
 use diffeo::{Entry, Session};
 use diffeo_base::{deep, Name, Span};
-use diffeo_calculus::term::{GlobalId, Kind, Lit, Program, Term};
+use diffeo_calculus::term::{GlobalId, Lit, Program, Term, TermKind};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::typing::first_order;
 use diffeo_calculus::value::Value;
@@ -82,14 +82,14 @@ impl Constants {
 }
 
 fn is_function(body: &Term) -> bool {
-    matches!(body.kind, Kind::Lam(..))
+    matches!(body.kind, TermKind::Lam(..))
 }
 
 /// Whether a definition is a function, or a literal already.
 fn is_plain(body: &Term) -> bool {
     match &body.kind {
-        Kind::Lam(..) | Kind::Lit(_) | Kind::Global(_) => true,
-        Kind::Tuple(_, parts) | Kind::Array(_, parts) | Kind::Con(_, _, _, parts) => {
+        TermKind::Lam(..) | TermKind::Lit(_) | TermKind::Global(_) => true,
+        TermKind::Tuple(_, parts) | TermKind::Array(_, parts) | TermKind::Con(_, _, _, parts) => {
             deep(|| parts.iter().all(is_plain))
         }
         _ => false,
@@ -115,7 +115,7 @@ fn order(program: &Program, entry: GlobalId) -> Vec<GlobalId> {
         pending.push((id, true));
         let mut terms = vec![&program.globals[i].body];
         while let Some(term) = terms.pop() {
-            if let Kind::Global(needed) = term.kind {
+            if let TermKind::Global(needed) = term.kind {
                 pending.push((needed, false));
             }
             term.each_child(|child| terms.push(child));
@@ -137,27 +137,27 @@ fn literal(
         values.map(|(v, ty)| deep(|| literal(&v, &ty, datas, span, left))).collect()
     };
     let kind = match (value, ty) {
-        (Value::Unit, _) => Kind::Lit(Lit::Unit),
-        (Value::Real(x), _) => Kind::Lit(Lit::Real(*x)),
-        (Value::Int(n), _) => Kind::Lit(Lit::Int(*n)),
-        (Value::Bool(b), _) => Kind::Lit(Lit::Bool(*b)),
-        (Value::String(text), _) => Kind::Lit(Lit::String(Name::new(text))),
+        (Value::Unit, _) => TermKind::Lit(Lit::Unit),
+        (Value::Real(x), _) => TermKind::Lit(Lit::Real(*x)),
+        (Value::Int(n), _) => TermKind::Lit(Lit::Int(*n)),
+        (Value::Bool(b), _) => TermKind::Lit(Lit::Bool(*b)),
+        (Value::String(text), _) => TermKind::Lit(Lit::String(Name::new(text))),
         (Value::Tuple(_), Ty::Tuple(_) | Ty::Record(_)) => {
             let types = ty.components()?;
             let mut parts = value.fields().iter().cloned().zip(types);
-            Kind::Tuple(ty.clone(), all(&mut parts)?)
+            TermKind::Tuple(ty.clone(), all(&mut parts)?)
         }
         (Value::Array(array), Ty::Array(of)) => {
             if array.is_empty() && !matches!(**of, Ty::Real | Ty::Int | Ty::Bool | Ty::String) {
                 return None;
             }
             let mut elements = array.iter().map(|element| (element, Ty::clone(of)));
-            Kind::Array(Ty::clone(of), all(&mut elements)?)
+            TermKind::Array(Ty::clone(of), all(&mut elements)?)
         }
         (Value::Data(data), Ty::Data(id, args)) => {
             let types = datas.get(id.0 as usize)?.fields(data.tag, args);
             let mut fields = data.fields.iter().cloned().zip(types);
-            Kind::Con(*id, args.clone(), data.tag, all(&mut fields)?)
+            TermKind::Con(*id, args.clone(), data.tag, all(&mut fields)?)
         }
         _ => return None,
     };

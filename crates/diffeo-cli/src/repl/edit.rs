@@ -7,7 +7,7 @@ use crate::{print, Stop};
 use diffeo::{ModuleId, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_front::library;
-use diffeo_syntax::Class;
+use diffeo_syntax::TokenClass;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
@@ -22,16 +22,16 @@ use std::path::PathBuf;
 const REMEMBERED: usize = 1000;
 
 /// What the editor asks.
-struct Asked {
+struct EditorHelp {
     /// The session as it was when the line began, and its scope.
     session: Session,
     context: Option<ModuleId>,
     files: FilenameCompleter,
 }
 
-impl Helper for Asked {}
+impl Helper for EditorHelp {}
 
-impl Highlighter for Asked {
+impl Highlighter for EditorHelp {
     fn highlight<'l>(&self, line: &'l str, _at: usize) -> Cow<'l, str> {
         Cow::Owned(colored(line))
     }
@@ -48,11 +48,11 @@ fn colored(text: &str) -> String {
     let mut end = 0;
     for (range, class) in diffeo_syntax::classes(text) {
         let color = match class {
-            Class::Keyword => 34,
-            Class::Number => 36,
-            Class::Text => 32,
-            Class::Upper => 33,
-            Class::Comment => 90,
+            TokenClass::Keyword => 34,
+            TokenClass::Number => 36,
+            TokenClass::Text => 32,
+            TokenClass::Upper => 33,
+            TokenClass::Comment => 90,
         };
         out += &text[end..range.start];
         out += &format!("\x1b[{color}m{}\x1b[0m", &text[range.clone()]);
@@ -61,11 +61,11 @@ fn colored(text: &str) -> String {
     out + &text[end..]
 }
 
-impl Hinter for Asked {
+impl Hinter for EditorHelp {
     type Hint = String;
 }
 
-impl Validator for Asked {
+impl Validator for EditorHelp {
     fn validate(&self, line: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let text = line.input();
         // An empty line ends what is not complete.
@@ -77,7 +77,7 @@ impl Validator for Asked {
     }
 }
 
-impl Completer for Asked {
+impl Completer for EditorHelp {
     type Candidate = Pair;
 
     fn complete(
@@ -107,7 +107,7 @@ fn pairs(names: impl Iterator<Item = String>) -> Vec<Pair> {
     names.map(|name| Pair { display: name.clone(), replacement: name }).collect()
 }
 
-impl Asked {
+impl EditorHelp {
     /// The names that a word may become, and how many bytes of it they do not replace.
     fn names(&self, word: &str) -> (usize, Vec<String>) {
         if let Some((module, part)) = word.rsplit_once('.') {
@@ -156,7 +156,7 @@ pub fn session(repl: &mut Repl) -> Result<(), Stop> {
         let config = config.completion_type(CompletionType::List).auto_add_history(true);
         config.color_mode(colors).build()
     });
-    let editor = config.and_then(Editor::<Asked, FileHistory>::with_config);
+    let editor = config.and_then(Editor::<EditorHelp, FileHistory>::with_config);
     let mut editor = editor.map_err(|error| refused(repl, &error))?;
     let history = history_file();
     if let Some(file) = &history {
@@ -169,7 +169,7 @@ pub fn session(repl: &mut Repl) -> Result<(), Stop> {
     ))?;
     loop {
         watch::doing("waiting for input".to_string(), Asks::Nobody);
-        editor.set_helper(Some(Asked {
+        editor.set_helper(Some(EditorHelp {
             session: repl.shell.session.clone(),
             context: repl.context,
             files: FilenameCompleter::new(),

@@ -2,8 +2,8 @@
 //!
 //! What comes in: the text of a file of C. What goes out: a shared library. The command is `CC`, else `cc`.
 
-use super::tool::{run, Folder};
-use super::Text;
+use super::tool::{run, TempFolder};
+use super::CText;
 use crate::cache::Cache;
 use crate::engine::Cpu;
 use crate::low::HUGE;
@@ -63,7 +63,7 @@ impl std::error::Error for Error {}
 
 /// Options of the compilation.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct COptions {
     /// The instructions that the code may have.
     pub cpu: Cpu,
     /// Without optimisations.
@@ -104,11 +104,11 @@ impl Compiler {
     }
 
     /// What the compiled code depends on besides its text.
-    pub fn identity(&self, options: &Options) -> String {
+    pub fn identity(&self, options: &COptions) -> String {
         let path = self.path().and_then(|path| path.canonicalize().ok());
         let metadata = path.as_ref().and_then(|path| path.metadata().ok());
         let version = metadata.map(|m| (m.len(), m.modified().ok()));
-        let Options { cpu, quick, cache: _, limits: _ } = options;
+        let COptions { cpu, quick, cache: _, limits: _ } = options;
         format!(
             "{path:?} {version:?} {:?} {cpu:?} {quick} {FLAGS:?} {}",
             self.arguments,
@@ -116,7 +116,7 @@ impl Compiler {
         )
     }
 
-    fn flags(&self, text: &Text, options: &Options) -> Vec<String> {
+    fn flags(&self, text: &CText, options: &COptions) -> Vec<String> {
         let level = match options.quick {
             true => "-O0",
             false if text.largest > HUGE => "-O1",
@@ -134,7 +134,12 @@ impl Compiler {
     }
 
     /// Compiles a file to the bytes of a shared library.
-    fn shared(&self, text: &Text, folder: &Folder, options: &Options) -> Result<Vec<u8>, Error> {
+    fn shared(
+        &self,
+        text: &CText,
+        folder: &TempFolder,
+        options: &COptions,
+    ) -> Result<Vec<u8>, Error> {
         let (source, to) = (folder.path().join("program.c"), folder.path().join("program.so"));
         std::fs::write(&source, &text.text).map_err(|e| Error::File(source.clone(), e))?;
         let mut command = Command::new(&self.program);
@@ -151,11 +156,11 @@ impl Compiler {
     /// There is no compiler or no `ar` (the command is `AR`, if that is set), or they fail or reach a limit.
     pub(super) fn libraries(
         &self,
-        text: &Text,
+        text: &CText,
         sources: &[PathBuf],
         [static_library, shared_library]: [&Path; 2],
-        folder: &Folder,
-        options: &Options,
+        folder: &TempFolder,
+        options: &COptions,
     ) -> Result<(), Error> {
         let mut objects = Vec::new();
         for source in sources {
@@ -180,10 +185,10 @@ impl Compiler {
 ///
 /// # Errors
 /// There is no compiler, or it fails or reaches a limit.
-pub fn load(text: &Text, options: &Options) -> Result<libloading::Library, Error> {
+pub fn load(text: &CText, options: &COptions) -> Result<libloading::Library, Error> {
     let compiler = Compiler::find();
     let key = format!("{}\n{}", compiler.identity(options), text.text).into_bytes();
-    let folder = Folder::temporary()?;
+    let folder = TempFolder::temporary()?;
     if let Some(code) = options.cache.as_ref().and_then(|cache| cache.read::<Vec<u8>>(&key)) {
         if let Ok(code) = open(&code, &folder) {
             return Ok(code);
@@ -197,7 +202,7 @@ pub fn load(text: &Text, options: &Options) -> Result<libloading::Library, Error
 }
 
 /// Loads code from a file of its own, which nobody can change or cut off while it is in use.
-fn open(code: &[u8], folder: &Folder) -> Result<libloading::Library, Error> {
+fn open(code: &[u8], folder: &TempFolder) -> Result<libloading::Library, Error> {
     let path = folder.path().join("loaded.so");
     std::fs::write(&path, code).map_err(|e| Error::File(path.clone(), e))?;
     // SAFETY: the library was made here, from text that has no initialisers and needs the C library alone.

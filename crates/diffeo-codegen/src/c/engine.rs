@@ -1,9 +1,9 @@
 //! Engine `c`: programs compiled by the system's C compiler, with the runtime of this process.
 
-use super::compiler::{load, Error, Options};
-use super::unit::{Host, Unit};
-use crate::engine::{stack_margin, CompileError, Compiled, Entry};
-use crate::low::{Module, Runtime, Ty};
+use super::compiler::{load, COptions, Error};
+use super::unit::{RuntimeProvider, Unit};
+use crate::engine::{stack_margin, CompileError, Compiled, EntryFn};
+use crate::low::{LowModule, LowTy, Runtime};
 use crate::runtime::{self, CONSTANTS, STACK_END, STATICS, TEXTS};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const _: () = assert!(STACK_END == 0 && CONSTANTS == 8 && TEXTS == 16 && STATICS == 24);
 
 /// The functions of the runtime, in the order of the table that the code is given.
-fn functions() -> Vec<runtime::Function> {
+fn functions() -> Vec<runtime::RuntimeFunction> {
     let mut functions = vec![runtime::raise(), runtime::note()];
     // The other operations are C.
     let called = |op: &Runtime| !matches!(op, Runtime::Copy | Runtime::PowInt);
@@ -24,10 +24,10 @@ fn functions() -> Vec<runtime::Function> {
 fn imports() -> String {
     let (mut declared, mut taken) = (String::new(), String::new());
     for (i, function) in functions().iter().enumerate() {
-        let ty = |ty: &Ty| match ty {
-            Ty::Int | Ty::Bool => "int64_t",
-            Ty::Real => "double",
-            Ty::Ptr => "char *",
+        let ty = |ty: &LowTy| match ty {
+            LowTy::Int | LowTy::Bool => "int64_t",
+            LowTy::Real => "double",
+            LowTy::Ptr => "char *",
         };
         let result = function.result.as_ref().map_or("void", ty);
         let params: Vec<&str> = function.params.iter().map(ty).collect();
@@ -42,8 +42,8 @@ fn imports() -> String {
 }
 
 /// The text of programs for this engine.
-pub fn text(modules: &[Arc<Module>]) -> super::Text {
-    let mut unit = Unit::new(Host::Process);
+pub fn text(modules: &[Arc<LowModule>]) -> super::CText {
+    let mut unit = Unit::new(RuntimeProvider::Process);
     let mut face = String::new();
     for (i, module) in modules.iter().enumerate() {
         unit.add(module);
@@ -60,7 +60,7 @@ pub fn text(modules: &[Arc<Module>]) -> super::Text {
 ///
 /// # Errors
 /// There is no compiler, or it fails.
-pub fn compile_all(modules: &[Arc<Module>], options: &Options) -> Result<Vec<Compiled>, Error> {
+pub fn compile_all(modules: &[Arc<LowModule>], options: &COptions) -> Result<Vec<Compiled>, Error> {
     let text = text(modules);
     let code = Arc::new(load(&text, options)?);
     let addresses: Vec<*const u8> = functions().iter().map(|f| f.address).collect();
@@ -71,7 +71,7 @@ pub fn compile_all(modules: &[Arc<Module>], options: &Options) -> Result<Vec<Com
     unsafe { code.get::<Load>(b"diffeo_load\0").map_err(missing)?(addresses.as_ptr()) };
     let programs = modules.iter().enumerate().map(|(i, module)| {
         // SAFETY: the function has this type.
-        let entry = *unsafe { code.get::<Entry>(format!("diffeo_enter_{i}\0").as_bytes()) }
+        let entry = *unsafe { code.get::<EntryFn>(format!("diffeo_enter_{i}\0").as_bytes()) }
             .map_err(missing)?;
         // A compiler may put other functions into one, so frames are larger than registers need.
         let frames: Vec<usize> =
@@ -95,7 +95,7 @@ pub fn compile_all(modules: &[Arc<Module>], options: &Options) -> Result<Vec<Com
 ///
 /// # Errors
 /// There is no compiler, or it fails.
-pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
+pub fn compile(module: &Arc<LowModule>, options: &COptions) -> Result<Compiled, CompileError> {
     let unsupported = |e: Error| match e {
         Error::Exceeded(bound) => CompileError::Exceeded(bound),
         Error::Missing { .. } | Error::Failed { .. } | Error::File(..) | Error::Load(_) => {

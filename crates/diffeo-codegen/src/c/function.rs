@@ -7,8 +7,8 @@ use super::literal::{int, real};
 use super::scope::{scopes, Scopes};
 use super::unit::Unit;
 use crate::low::{
-    Address, Binary, Checked, Compare, Expr, For, Function, FunctionId, Layout, Module, Operand,
-    Raise, Reg, Runtime, Stmt, Ty, Unary, NOWHERE,
+    Address, Binary, Checked, Compare, Expr, For, FunctionId, Layout, LowFunction, LowModule,
+    LowTy, Operand, Raise, Reg, Runtime, Stmt, Unary, NOWHERE,
 };
 use diffeo_array::ir::{Reduction, SiteId};
 use diffeo_base::deep;
@@ -17,32 +17,32 @@ use diffeo_calculus::prim::{RealOp, Rounding, TextOp};
 use std::fmt::Write;
 
 /// The C type of a register.
-pub fn type_of(ty: Ty) -> &'static str {
+pub fn type_of(ty: LowTy) -> &'static str {
     match ty {
-        Ty::Int => "int64_t ",
-        Ty::Real => "double ",
-        Ty::Bool => "bool ",
-        Ty::Ptr => "char *",
+        LowTy::Int => "int64_t ",
+        LowTy::Real => "double ",
+        LowTy::Bool => "bool ",
+        LowTy::Ptr => "char *",
     }
 }
 
 /// The letter of a type in names.
-pub fn letter(ty: Ty) -> char {
+pub fn letter(ty: LowTy) -> char {
     match ty {
-        Ty::Int => 'i',
-        Ty::Real => 'x',
-        Ty::Bool => 'b',
-        Ty::Ptr => 'p',
+        LowTy::Int => 'i',
+        LowTy::Real => 'x',
+        LowTy::Bool => 'b',
+        LowTy::Ptr => 'p',
     }
 }
 
 /// Writes the functions of a module.
-pub struct Writer<'a> {
+pub struct CWriter<'a> {
     unit: &'a mut Unit,
-    module: &'a Module,
+    module: &'a LowModule,
     /// The number of the module in the unit.
     number: usize,
-    function: &'a Function,
+    function: &'a LowFunction,
     scopes: Scopes,
     declared: Vec<bool>,
     /// The next block, in the order of [`Scopes::declared`].
@@ -72,7 +72,7 @@ macro_rules! line {
 }
 
 /// The text of a function.
-pub fn function(unit: &mut Unit, module: &Module, number: usize, id: FunctionId) -> String {
+pub fn function(unit: &mut Unit, module: &LowModule, number: usize, id: FunctionId) -> String {
     let function = &module.functions[id.0 as usize];
     let scopes = scopes(function);
     unit.largest = unit.largest.max(scopes.statements);
@@ -80,7 +80,7 @@ pub fn function(unit: &mut Unit, module: &Module, number: usize, id: FunctionId)
     for param in &function.params {
         declared[param.0 as usize] = true;
     }
-    let mut writer = Writer {
+    let mut writer = CWriter {
         unit,
         module,
         number,
@@ -100,7 +100,7 @@ pub fn function(unit: &mut Unit, module: &Module, number: usize, id: FunctionId)
     writer.out
 }
 
-impl Writer<'_> {
+impl CWriter<'_> {
     fn begin(&mut self) {
         for _ in 0..self.indent.min(40) {
             self.out.push_str("  ");
@@ -125,10 +125,10 @@ impl Writer<'_> {
         self.block += 1;
         for reg in std::mem::take(&mut self.scopes.declared[block]) {
             let zero = match self.ty(reg) {
-                Ty::Int => "0",
-                Ty::Real => "0.0",
-                Ty::Bool => "false",
-                Ty::Ptr => "NULL",
+                LowTy::Int => "0",
+                LowTy::Real => "0.0",
+                LowTy::Bool => "false",
+                LowTy::Ptr => "NULL",
             };
             line!(self, "{}{} = {zero};", type_of(self.ty(reg)), self.reg(reg));
             self.declared[reg.0 as usize] = true;
@@ -144,7 +144,7 @@ impl Writer<'_> {
         self.indent -= 1;
     }
 
-    fn ty(&self, reg: Reg) -> Ty {
+    fn ty(&self, reg: Reg) -> LowTy {
         self.function.registers[reg.0 as usize]
     }
 
@@ -181,9 +181,9 @@ impl Writer<'_> {
     }
 
     /// What lies at an address.
-    fn place(&self, ty: Ty, address: &Address) -> String {
+    fn place(&self, ty: LowTy, address: &Address) -> String {
         let Address { base, index, scale, offset } = address;
-        let size = if ty == Ty::Bool { 1 } else { 8 };
+        let size = if ty == LowTy::Bool { 1 } else { 8 };
         let base = self.operand(base);
         let pointer = format!("(({}*){base})", type_of(ty));
         let step = i64::from(*scale);
@@ -444,28 +444,30 @@ impl Writer<'_> {
         }
     }
 
-    fn operand_type(&self, operand: &Operand) -> Ty {
+    fn operand_type(&self, operand: &Operand) -> LowTy {
         match operand {
             Operand::Reg(reg) => self.ty(*reg),
-            Operand::Int(_) => Ty::Int,
-            Operand::Real(_) => Ty::Real,
-            Operand::Bool(_) => Ty::Bool,
-            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => Ty::Ptr,
+            Operand::Int(_) => LowTy::Int,
+            Operand::Real(_) => LowTy::Real,
+            Operand::Bool(_) => LowTy::Bool,
+            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => {
+                LowTy::Ptr
+            }
         }
     }
 
     fn raise(&mut self, error: &Raise, args: &[Operand], site: SiteId) {
         let number = self.unit.raise(self.number, error);
         let site = self.unit.site(self.number, site);
-        if let Some(text) = args.iter().find(|a| self.operand_type(a) == Ty::Ptr) {
+        if let Some(text) = args.iter().find(|a| self.operand_type(a) == LowTy::Ptr) {
             line!(self, "df_raise_text(cx, {number}, {site}, {});", self.operand(text));
         } else {
             let mut words: Vec<String> = Vec::with_capacity(3);
             for arg in args {
                 let text = self.operand(arg);
                 words.push(match self.operand_type(arg) {
-                    Ty::Real => format!("df_bits({text})"),
-                    Ty::Int | Ty::Bool | Ty::Ptr => text,
+                    LowTy::Real => format!("df_bits({text})"),
+                    LowTy::Int | LowTy::Bool | LowTy::Ptr => text,
                 });
             }
             words.resize(3, "0".to_string());
@@ -529,7 +531,7 @@ impl Writer<'_> {
 
 /// Whether the steps of a loop are of a kind that can be done in lanes: nothing leaves them, and there are no
 /// loops in them.
-fn is_simple(module: &Module, stmts: &[Stmt]) -> bool {
+fn is_simple(module: &LowModule, stmts: &[Stmt]) -> bool {
     stmts.iter().all(|stmt| match stmt {
         Stmt::Set(..) | Stmt::Checked { .. } | Stmt::Store(..) => true,
         Stmt::If(_, then, otherwise) => is_simple(module, then) && is_simple(module, otherwise),

@@ -3,15 +3,15 @@
 //! What always holds: the source needs nothing but the C library; only the names of the header are exported;
 //! a call uses no memory but that of its context and its results.
 
-use super::compiler::{Compiler, Error, Options};
+use super::compiler::{COptions, Compiler, Error};
 use super::interface::Interface;
 use super::literal::{comment, string};
 use super::names::{unique, OTHERS, RESERVED, TAKEN};
-use super::tool::Folder;
-use super::unit::{Host, Text, Unit};
+use super::tool::TempFolder;
+use super::unit::{CText, RuntimeProvider, Unit};
 use crate::engine::stack_margin;
-use crate::low::Module;
-use diffeo_array::ir::{Elem, Site, Ty};
+use crate::low::LowModule;
+use diffeo_array::ir::{Elem, FlatTy, Site};
 use diffeo_array::typing::param_types;
 use diffeo_base::SourceMap;
 use diffeo_calculus::eval::leftovers::{self, Leftover};
@@ -28,16 +28,16 @@ pub struct Export {
     /// What it is, for people: lines.
     pub about: Vec<String>,
     /// The program that it is the entry of.
-    pub module: Arc<Module>,
+    pub module: Arc<LowModule>,
     /// The parameters of the entry.
-    pub params: Vec<Value>,
+    pub params: Vec<ValueNames>,
     /// Its results.
-    pub results: Vec<Value>,
+    pub results: Vec<ValueNames>,
 }
 
 /// A parameter or a result.
 #[derive(Clone, Debug)]
-pub struct Value {
+pub struct ValueNames {
     /// The name of the parameter or result, and of the fields on the way to the value.
     pub path: Vec<String>,
     /// If it is an array: how many of its sizes, from the first on, are those of the value before.
@@ -46,7 +46,7 @@ pub struct Value {
     pub sizes: Vec<String>,
 }
 
-impl Value {
+impl ValueNames {
     /// The name for C, unless it is taken.
     fn name(&self) -> String {
         self.path.join("_")
@@ -54,11 +54,11 @@ impl Value {
 }
 
 /// The files of a library.
-pub struct Library {
+pub struct CLibrary {
     /// The header.
     pub header: String,
     /// The source.
-    pub source: Text,
+    pub source: CText,
     /// What ends the name of the source of each interface, and that source.
     pub interfaces: Vec<(&'static str, String)>,
     /// What pkg-config is told.
@@ -119,7 +119,7 @@ pub(super) enum Crossing {
 }
 
 /// A parameter or a result, in C.
-pub(super) struct Leaf {
+pub(super) struct CValue {
     pub name: String,
     /// How the program gets to it from its arguments or its result.
     pub path: Vec<String>,
@@ -129,7 +129,7 @@ pub(super) struct Leaf {
     pub sizes: Vec<String>,
 }
 
-impl Leaf {
+impl CValue {
     /// Its name with its sizes, for people: `xs[n][3]`.
     fn about(&self) -> String {
         let mut text = self.name.clone();
@@ -146,8 +146,8 @@ impl Leaf {
 pub(super) struct Exported {
     /// Its name in C.
     pub name: String,
-    pub params: Vec<Leaf>,
-    pub results: Vec<Leaf>,
+    pub params: Vec<CValue>,
+    pub results: Vec<CValue>,
 }
 
 /// The library with this name, of these functions.
@@ -159,7 +159,7 @@ pub fn library(
     exports: &[Export],
     interfaces: &[Interface],
     files: &SourceMap,
-) -> Result<Library, Refused> {
+) -> Result<CLibrary, Refused> {
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
     if !starts || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(Refused::Name(name.to_string()));
@@ -167,7 +167,7 @@ pub fn library(
     if OTHERS.iter().any(|other| other.eq_ignore_ascii_case(name)) {
         return Err(Refused::Taken(name.to_string()));
     }
-    let mut unit = Unit::new(Host::Own);
+    let mut unit = Unit::new(RuntimeProvider::Own);
     let mut margin = 0;
     let mut functions = String::new();
     let mut declarations = String::new();
@@ -198,13 +198,13 @@ pub fn library(
     let interfaces = interfaces.iter().map(|i| Ok((i.ending(), i.source(name, &exported)?)));
     let interfaces = interfaces.collect::<Result<_, Refused>>()?;
     let package = include_str!("runtime/package.pc").replace("NAME", name);
-    Ok(Library { header, source: unit.finish("", &face), interfaces, package })
+    Ok(CLibrary { header, source: unit.finish("", &face), interfaces, package })
 }
 
 /// What the header says of a function.
-fn about(export: &Export, params: &[Leaf], results: &[Leaf]) -> String {
+fn about(export: &Export, params: &[CValue], results: &[CValue]) -> String {
     let mut lines = export.about.clone();
-    let list = |leaves: &[Leaf]| leaves.iter().map(Leaf::about).collect::<Vec<_>>().join(", ");
+    let list = |leaves: &[CValue]| leaves.iter().map(CValue::about).collect::<Vec<_>>().join(", ");
     let (takes, gives) = (list(params), list(results));
     lines.push(String::new());
     lines.push(format!("takes: {}", if takes.is_empty() { "nothing" } else { &takes }));
@@ -214,7 +214,7 @@ fn about(export: &Export, params: &[Leaf], results: &[Leaf]) -> String {
     format!("/*{} */\n", lines.join("\n *"))
 }
 
-impl Library {
+impl CLibrary {
     /// Writes the header and the source into a folder, and compiles them there, if that is wanted. Gives the
     /// files.
     ///
@@ -225,11 +225,11 @@ impl Library {
         name: &str,
         folder: &Path,
         compiler: Option<&Compiler>,
-        options: &Options,
+        options: &COptions,
     ) -> Result<Vec<PathBuf>, Error> {
-        let made = Made::folder(folder)?;
+        let made = CreatedFolders::folder(folder)?;
         // All files are made beside their places: others see them as a whole or not at all.
-        let beside = Folder::within(folder)?;
+        let beside = TempFolder::within(folder)?;
         let mut files: Vec<String> = vec![format!("{name}.c"), format!("{name}.h")];
         let path = |file: &str| beside.path().join(file);
         files.push(format!("{name}.pc"));
@@ -242,7 +242,7 @@ impl Library {
         if let Some(compiler) = compiler {
             let libraries = ["a", "so"].map(|ending| format!("lib{name}.{ending}"));
             let [archive, shared] = libraries.each_ref().map(|file| path(file));
-            let others = Folder::temporary()?;
+            let others = TempFolder::temporary()?;
             let sources: Vec<PathBuf> =
                 files.iter().filter(|f| f.ends_with(".c")).map(|file| path(file)).collect();
             compiler.libraries(&self.source, &sources, [&archive, &shared], &others, options)?;
@@ -260,14 +260,14 @@ impl Library {
 }
 
 /// Folders that were made for a library, the innermost first.
-struct Made {
+struct CreatedFolders {
     folders: Vec<PathBuf>,
     _leftover: Leftover,
 }
 
-impl Made {
+impl CreatedFolders {
     /// Makes a folder and those around it.
-    fn folder(folder: &Path) -> Result<Made, Error> {
+    fn folder(folder: &Path) -> Result<CreatedFolders, Error> {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let folders: Vec<PathBuf> =
             folder.ancestors().take_while(missing).map(Path::to_path_buf).collect();
@@ -279,7 +279,7 @@ impl Made {
             },
         );
         let ((), _leftover) = made.map_err(|e| Error::File(folder.to_path_buf(), e))?;
-        Ok(Made { folders, _leftover })
+        Ok(CreatedFolders { folders, _leftover })
     }
 
     /// There is something in them.
@@ -288,7 +288,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedFolders {
     fn drop(&mut self) {
         remove_empty(&self.folders);
     }
@@ -302,16 +302,16 @@ fn remove_empty(folders: &[PathBuf]) {
 }
 
 /// The parameters and results of a function.
-fn leaves(export: &Export) -> Result<(Vec<Leaf>, Vec<Leaf>), Refused> {
+fn leaves(export: &Export) -> Result<(Vec<CValue>, Vec<CValue>), Refused> {
     let flat = &export.module.flat;
     let entry = flat.functions.get(flat.entry.0 as usize);
     let (params, results) =
         entry.map_or((Vec::new(), Vec::new()), |e| (param_types(e), e.results.clone()));
     let mut taken: HashSet<String> = TAKEN.iter().map(|n| (*n).to_string()).collect();
     taken.extend(["context", "cx", "arguments", "results"].map(str::to_string));
-    let mut all = |types: Vec<Ty>, values: &[Value], other: &str| {
-        let leaf = |(i, ty): (usize, Ty)| {
-            let value = values.get(i).cloned().unwrap_or_else(|| Value {
+    let mut all = |types: Vec<FlatTy>, values: &[ValueNames], other: &str| {
+        let leaf = |(i, ty): (usize, FlatTy)| {
+            let value = values.get(i).cloned().unwrap_or_else(|| ValueNames {
                 path: vec![format!("{other}{i}")],
                 shared: 0,
                 sizes: Vec::new(),
@@ -326,29 +326,29 @@ fn leaves(export: &Export) -> Result<(Vec<Leaf>, Vec<Leaf>), Refused> {
             if let Crossing::Array(..) = crossing {
                 taken.insert(format!("{name}_shape"));
             }
-            let Value { path, shared, sizes } = value;
-            Ok(Leaf { name, path, shared, crossing, sizes })
+            let ValueNames { path, shared, sizes } = value;
+            Ok(CValue { name, path, shared, crossing, sizes })
         };
-        types.into_iter().enumerate().map(leaf).collect::<Result<Vec<Leaf>, Refused>>()
+        types.into_iter().enumerate().map(leaf).collect::<Result<Vec<CValue>, Refused>>()
     };
     Ok((all(params, &export.params, "p")?, all(results, &export.results, "result")?))
 }
 
-fn crossing(ty: &Ty) -> Result<Crossing, &'static str> {
+fn crossing(ty: &FlatTy) -> Result<Crossing, &'static str> {
     match ty {
-        Ty::Real => Ok(Crossing::Scalar(Elem::Real)),
-        Ty::Int => Ok(Crossing::Scalar(Elem::Int)),
-        Ty::Bool => Ok(Crossing::Scalar(Elem::Bool)),
-        Ty::Text => Ok(Crossing::Text),
-        Ty::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), rank) => {
+        FlatTy::Real => Ok(Crossing::Scalar(Elem::Real)),
+        FlatTy::Int => Ok(Crossing::Scalar(Elem::Int)),
+        FlatTy::Bool => Ok(Crossing::Scalar(Elem::Bool)),
+        FlatTy::Text => Ok(Crossing::Text),
+        FlatTy::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), rank) => {
             Ok(Crossing::Array(*elem, *rank))
         }
-        Ty::Array(Elem::Text, _) => Err("an array of texts"),
-        Ty::Array(Elem::Box(_), _) => {
+        FlatTy::Array(Elem::Text, _) => Err("an array of texts"),
+        FlatTy::Array(Elem::Box(_), _) => {
             Err("an array of data, of functions, or of more than 32 values at once")
         }
-        Ty::Box(_) => Err("recursive data, a function, or more than 32 values at once"),
-        Ty::Acc(_) | Ty::Stack(_) => Err("something that only derivatives have"),
+        FlatTy::Box(_) => Err("recursive data, a function, or more than 32 values at once"),
+        FlatTy::Acc(_) | FlatTy::Stack(_) => Err("something that only derivatives have"),
     }
 }
 
@@ -371,9 +371,9 @@ pub(super) fn array_type(name: &str, ty: &str, rank: u8) -> String {
     format!("{name}_{elements}_{rank}")
 }
 
-fn signature(library: &str, function: &str, params: &[Leaf], results: &[Leaf]) -> String {
+fn signature(library: &str, function: &str, params: &[CValue], results: &[CValue]) -> String {
     let mut text = format!("int32_t {function}({library}_context *context");
-    for Leaf { name, crossing, .. } in params {
+    for CValue { name, crossing, .. } in params {
         let _ = match crossing {
             Crossing::Scalar(elem) => write!(text, ", {} {name}", c_type(*elem).0),
             Crossing::Text => write!(text, ", const char *{name}"),
@@ -386,7 +386,7 @@ fn signature(library: &str, function: &str, params: &[Leaf], results: &[Leaf]) -
             }
         };
     }
-    for Leaf { name, crossing, .. } in results {
+    for CValue { name, crossing, .. } in results {
         let _ = match crossing {
             Crossing::Scalar(elem) => write!(text, ", {} *{name}", c_type(*elem).0),
             Crossing::Text => write!(text, ", {library}_text *{name}"),
@@ -407,8 +407,8 @@ fn words(crossing: Crossing) -> usize {
     }
 }
 
-fn body(head: &str, number: usize, params: &[Leaf], results: &[Leaf]) -> String {
-    let count = |leaves: &[Leaf]| leaves.iter().map(|l| words(l.crossing)).sum::<usize>();
+fn body(head: &str, number: usize, params: &[CValue], results: &[CValue]) -> String {
+    let count = |leaves: &[CValue]| leaves.iter().map(|l| words(l.crossing)).sum::<usize>();
     let mut text = format!("{head} {{\n  df_context *cx = (df_context *)context;\n");
     let _ = writeln!(
         text,
@@ -418,7 +418,7 @@ fn body(head: &str, number: usize, params: &[Leaf], results: &[Leaf]) -> String 
     );
     text += "  memset(results, 0, sizeof results);\n  df_begin(cx);\n";
     let mut previous = "NULL".to_string();
-    for Leaf { name, shared, crossing, .. } in params {
+    for CValue { name, shared, crossing, .. } in params {
         if let Crossing::Array(_, rank) = crossing {
             let shape = format!("{name}_shape");
             let other = if *shared > 0 { previous } else { "NULL".to_string() };
@@ -433,7 +433,7 @@ fn body(head: &str, number: usize, params: &[Leaf], results: &[Leaf]) -> String 
     }
     let mut at = 0;
     let mut texts = Vec::new();
-    for Leaf { name, crossing, .. } in params {
+    for CValue { name, crossing, .. } in params {
         let _ = match crossing {
             Crossing::Scalar(elem) => {
                 writeln!(text, "  arguments[{at}].{} = {name};", c_type(*elem).1)
@@ -470,7 +470,7 @@ fn body(head: &str, number: usize, params: &[Leaf], results: &[Leaf]) -> String 
     let mut given = "true".to_string();
     let mut released = String::new();
     let mut taken_back = String::new();
-    for Leaf { name, crossing, .. } in results {
+    for CValue { name, crossing, .. } in results {
         match crossing {
             Crossing::Scalar(elem) => {
                 let _ = writeln!(text, "  *{name} = results[{at}].{};", c_type(*elem).1);

@@ -5,7 +5,7 @@
 //! only if its first use sets it, directly in that block, or if the loop says that nothing is carried from step to
 //! step.
 
-use crate::low::{Address, Expr, For, Function, Operand, Reg, Stmt};
+use crate::low::{Address, Expr, For, LowFunction, Operand, Reg, Stmt};
 
 /// The declarations of a function.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub struct Scopes {
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum ScopeKind {
     Plain,
     /// The body of a loop that may carry registers.
     Loop,
@@ -35,7 +35,7 @@ enum Kind {
 struct BlockInfo {
     parent: u32,
     depth: u32,
-    kind: Kind,
+    kind: ScopeKind,
 }
 
 struct Analysis {
@@ -51,7 +51,7 @@ struct Analysis {
 }
 
 /// Where the registers are declared.
-pub fn scopes(function: &Function) -> Scopes {
+pub fn scopes(function: &LowFunction) -> Scopes {
     let n = function.registers.len();
     let mut analysis = Analysis {
         blocks: Vec::new(),
@@ -61,7 +61,7 @@ pub fn scopes(function: &Function) -> Scopes {
         sets: vec![0; n],
         statements: 0,
     };
-    analysis.block(&function.body, Kind::Plain, None);
+    analysis.block(&function.body, ScopeKind::Plain, None);
     let mut scopes = Scopes {
         declared: vec![Vec::new(); analysis.blocks.len()],
         by_first: vec![false; n],
@@ -84,10 +84,10 @@ pub fn scopes(function: &Function) -> Scopes {
             }
             // The innermost loop around the block.
             let mut body = block;
-            while body != NONE && analysis.blocks[body as usize].kind == Kind::Plain {
+            while body != NONE && analysis.blocks[body as usize].kind == ScopeKind::Plain {
                 body = analysis.blocks[body as usize].parent;
             }
-            if body == NONE || analysis.blocks[body as usize].kind == Kind::Independent {
+            if body == NONE || analysis.blocks[body as usize].kind == ScopeKind::Independent {
                 scopes.declared[block as usize].push(Reg(reg as u32));
                 break;
             }
@@ -98,7 +98,7 @@ pub fn scopes(function: &Function) -> Scopes {
 }
 
 impl Analysis {
-    fn block(&mut self, stmts: &[Stmt], kind: Kind, index: Option<Reg>) {
+    fn block(&mut self, stmts: &[Stmt], kind: ScopeKind, index: Option<Reg>) {
         let parent = self.path.last().copied().unwrap_or(NONE);
         let id = self.blocks.len() as u32;
         self.blocks.push(BlockInfo { parent, depth: self.path.len() as u32, kind });
@@ -190,17 +190,17 @@ impl Analysis {
             }
             Stmt::If(condition, then, otherwise) => {
                 self.operand(condition);
-                self.block(then, Kind::Plain, None);
-                self.block(otherwise, Kind::Plain, None);
+                self.block(then, ScopeKind::Plain, None);
+                self.block(otherwise, ScopeKind::Plain, None);
             }
             Stmt::Switch(on, arms, default) => {
                 self.operand(on);
                 for (_, arm) in arms {
-                    self.block(arm, Kind::Plain, None);
+                    self.block(arm, ScopeKind::Plain, None);
                 }
-                self.block(default, Kind::Plain, None);
+                self.block(default, ScopeKind::Plain, None);
             }
-            Stmt::Loop(body) => self.block(body, Kind::Loop, None),
+            Stmt::Loop(body) => self.block(body, ScopeKind::Loop, None),
             Stmt::Break => {}
             Stmt::For(f) => {
                 let For { index, from, to, body, independent, separate: _, reductions } = &**f;
@@ -209,7 +209,7 @@ impl Analysis {
                 for (reg, _) in reductions {
                     self.touch(*reg, false);
                 }
-                let kind = if *independent { Kind::Independent } else { Kind::Loop };
+                let kind = if *independent { ScopeKind::Independent } else { ScopeKind::Loop };
                 self.block(body, kind, Some(*index));
             }
             Stmt::Call { results, function: _, args, site: _ }

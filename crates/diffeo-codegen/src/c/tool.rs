@@ -1,7 +1,7 @@
 //! Runs other programs for this one: the C compiler, `ar`.
 //!
 //! What always holds: a tool and all that it starts are a group of processes, which has ended when [`run`] returns and
-//! before this process ends. Its temporary files are in a [`Folder`], which goes in the same way. It keeps to the
+//! before this process ends. Its temporary files are in a [`TempFolder`], which goes in the same way. It keeps to the
 //! limits of the run that it works for.
 
 use super::compiler::Error;
@@ -15,19 +15,19 @@ use std::thread;
 use std::time::Duration;
 
 /// A folder for temporary files that goes with its owner, or with the process.
-pub(super) struct Folder {
+pub(super) struct TempFolder {
     path: PathBuf,
     _leftover: Leftover,
 }
 
-impl Folder {
+impl TempFolder {
     /// A new folder among the temporary files of the system.
-    pub fn temporary() -> Result<Folder, Error> {
-        Folder::within(&std::env::temp_dir())
+    pub fn temporary() -> Result<TempFolder, Error> {
+        TempFolder::within(&std::env::temp_dir())
     }
 
     /// A new folder in another one.
-    pub fn within(folder: &Path) -> Result<Folder, Error> {
+    pub fn within(folder: &Path) -> Result<TempFolder, Error> {
         let make = || tempfile::Builder::new().prefix(".diffeo-").tempdir_in(folder);
         let made = leftovers::make(
             || make().map(tempfile::TempDir::keep),
@@ -37,7 +37,7 @@ impl Folder {
             },
         );
         let (path, _leftover) = made.map_err(|error| Error::File(folder.to_path_buf(), error))?;
-        Ok(Folder { path, _leftover })
+        Ok(TempFolder { path, _leftover })
     }
 
     pub fn path(&self) -> &Path {
@@ -45,7 +45,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         remove(&self.path);
     }
@@ -79,7 +79,11 @@ const SHOWN: u64 = 1 << 14;
 ///
 /// # Errors
 /// It is not there, has failed, or has reached a limit.
-pub(super) fn run(command: &mut Command, folder: &Folder, limits: &Limits) -> Result<(), Error> {
+pub(super) fn run(
+    command: &mut Command,
+    folder: &TempFolder,
+    limits: &Limits,
+) -> Result<(), Error> {
     limits.check().map_err(Error::Exceeded)?;
     // A file takes what is printed without anybody reading it meanwhile.
     let printed = tempfile::tempfile_in(folder.path())

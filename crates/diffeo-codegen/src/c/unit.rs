@@ -6,7 +6,7 @@
 use super::function::{function, letter, type_of};
 use super::letter_case::letter_case;
 use super::literal::{comment, string};
-use crate::low::{Function, FunctionId, Layout, Module, Raise, Ty};
+use crate::low::{FunctionId, Layout, LowFunction, LowModule, LowTy, Raise};
 use diffeo_array::ir::SiteId;
 use diffeo_base::Name;
 use diffeo_calculus::prim::{int, IntOp, Rounding};
@@ -27,7 +27,7 @@ const RUNTIME: [&str; 4] = [
 
 /// Who provides the runtime: memory and the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Host {
+pub enum RuntimeProvider {
     /// The file itself: it needs nothing else.
     Own,
     /// The process that loads it: [`runtime`](crate::runtime). Numbers of places, texts and constants are those
@@ -37,7 +37,7 @@ pub enum Host {
 
 /// A file that is being written.
 pub struct Unit {
-    host: Host,
+    host: RuntimeProvider,
     /// The most statements that a function has.
     pub largest: usize,
     modules: Vec<Placed>,
@@ -76,7 +76,7 @@ struct Placed {
 
 /// A file of C, and what its numbers mean.
 #[derive(Debug)]
-pub struct Text {
+pub struct CText {
     /// The text.
     pub text: String,
     /// What the numbers of errors mean.
@@ -89,7 +89,7 @@ pub struct Text {
 
 impl Unit {
     /// An empty file.
-    pub fn new(host: Host) -> Unit {
+    pub fn new(host: RuntimeProvider) -> Unit {
         Unit {
             host,
             largest: 0,
@@ -111,7 +111,7 @@ impl Unit {
     }
 
     /// Adds a module; gives its number.
-    pub fn add(&mut self, module: &Module) -> usize {
+    pub fn add(&mut self, module: &LowModule) -> usize {
         let number = self.modules.len();
         let texts = module.texts.iter().map(|text| self.add_text(text)).collect();
         for (i, layout) in module.layouts.iter().enumerate() {
@@ -164,7 +164,7 @@ impl Unit {
     // What the functions refer to
 
     /// The name of a function.
-    pub(super) fn function_name(&self, module: usize, function: &Function) -> String {
+    pub(super) fn function_name(&self, module: usize, function: &LowFunction) -> String {
         match module {
             0 => format!("f_{}", function.name),
             module => format!("f{module}_{}", function.name),
@@ -173,7 +173,7 @@ impl Unit {
 
     /// The number of a function in the file.
     pub(super) fn function_number(&self, module: usize, function: FunctionId) -> usize {
-        if self.host == Host::Process {
+        if self.host == RuntimeProvider::Process {
             return function.0 as usize;
         }
         self.modules[module].first_function + function.0 as usize
@@ -181,7 +181,7 @@ impl Unit {
 
     /// The number of a text of a module.
     pub(super) fn text_number(&self, module: usize, text: u32) -> usize {
-        if self.host == Host::Process {
+        if self.host == RuntimeProvider::Process {
             return text as usize;
         }
         self.modules[module].texts[text as usize]
@@ -189,7 +189,7 @@ impl Unit {
 
     /// The number of a word of the constants.
     pub(super) fn constant(&self, module: usize, word: u32) -> usize {
-        if self.host == Host::Process {
+        if self.host == RuntimeProvider::Process {
             return word as usize;
         }
         self.modules[module].first_constant + word as usize
@@ -197,7 +197,7 @@ impl Unit {
 
     /// The number of a place.
     pub(super) fn site(&mut self, module: usize, site: SiteId) -> u32 {
-        if self.host == Host::Process {
+        if self.host == RuntimeProvider::Process {
             return site.0;
         }
         let sites = &mut self.sites;
@@ -225,7 +225,7 @@ impl Unit {
     }
 
     /// The head of a function.
-    pub(super) fn prototype(&mut self, module: usize, function: &Function) -> String {
+    pub(super) fn prototype(&mut self, module: usize, function: &LowFunction) -> String {
         let ty = match (function.results.as_slice(), function.fallible) {
             ([], true) => "bool".to_string(),
             ([], false) => "void".to_string(),
@@ -244,7 +244,7 @@ impl Unit {
     }
 
     /// The type of several results, or of a result with the status.
-    pub(super) fn result_type(&mut self, types: &[Ty], fallible: bool) -> String {
+    pub(super) fn result_type(&mut self, types: &[LowTy], fallible: bool) -> String {
         let mut name = "struct df".to_string();
         let mut fields = String::new();
         for (i, ty) in types.iter().enumerate() {
@@ -267,13 +267,13 @@ impl Unit {
     // The file
 
     /// The whole file, with `imports` before the program and `face`, what is exported, behind it.
-    pub fn finish(self, imports: &str, face: &str) -> Text {
+    pub fn finish(self, imports: &str, face: &str) -> CText {
         let mut out =
             String::with_capacity(self.functions.len() + self.prototypes.len() + (1 << 17));
         out += "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n";
         out += include_str!("runtime/base.h");
         match self.host {
-            Host::Own => {
+            RuntimeProvider::Own => {
                 out += include_str!("runtime/context.h");
                 self.tables(&mut out);
                 for part in COMMON.iter().chain(&RUNTIME) {
@@ -285,7 +285,7 @@ impl Unit {
                     letter_case(&mut out);
                 }
             }
-            Host::Process => {
+            RuntimeProvider::Process => {
                 out += include_str!("runtime/hosted.h");
                 out += imports;
                 for part in COMMON {
@@ -315,8 +315,8 @@ impl Unit {
                 format!("{call};\n  return false;")
             };
             let layouts = match self.host {
-                Host::Own => format!("cx->layouts = df_programs[{number}].layouts;\n  "),
-                Host::Process => String::new(),
+                RuntimeProvider::Own => format!("cx->layouts = df_programs[{number}].layouts;\n  "),
+                RuntimeProvider::Process => String::new(),
             };
             let _ = write!(
                 out,
@@ -325,7 +325,7 @@ impl Unit {
             );
         }
         out += face;
-        Text { text: out, raises: self.raises, sites: self.sites, largest: self.largest }
+        CText { text: out, raises: self.raises, sites: self.sites, largest: self.largest }
     }
 
     fn tables(&self, out: &mut String) {

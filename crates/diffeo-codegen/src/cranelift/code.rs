@@ -1,8 +1,8 @@
 //! Machine code before it is put into memory. It contains no addresses, so it can be kept on disk.
 
-use super::{unsupported, well, Options};
-use crate::engine::{CompileError, Compiled, Cpu, Entry};
-use crate::low::{Module, Raise};
+use super::{unsupported, well, CraneliftOptions};
+use crate::engine::{CompileError, Compiled, Cpu, EntryFn};
+use crate::low::{LowModule, Raise};
 use crate::runtime;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
@@ -14,12 +14,12 @@ use std::sync::Arc;
 
 /// The machine code of a program.
 #[derive(Serialize, Deserialize)]
-pub struct Code {
+pub struct MachineCode {
     /// The processor whose instructions it may use.
     pub(super) cpu: Cpu,
     /// The functions of the module, then those with the convention of C, which are called from outside; the entry is
     /// last.
-    pub(super) functions: Vec<Part>,
+    pub(super) functions: Vec<FunctionCode>,
     /// The names of the functions of the runtime that it calls; their indices follow those of the functions.
     pub(super) imports: Vec<String>,
     /// Its errors, by index.
@@ -32,7 +32,7 @@ pub struct Code {
 
 /// A function in machine code.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Part {
+pub(super) struct FunctionCode {
     bytes: Vec<u8>,
     alignment: u64,
     #[serde(with = "relocations")]
@@ -92,7 +92,7 @@ pub(super) fn compiled(
     index: u32,
     context: &mut Context,
     isa: &dyn TargetIsa,
-) -> Result<Part, CompileError> {
+) -> Result<FunctionCode, CompileError> {
     let mut control = cranelift_codegen::control::ControlPlane::default();
     let compiled = context.compile(isa, &mut control).map_err(|error| {
         CompileError::Unsupported(format!("Cranelift: function {index}: {}", error.inner))
@@ -110,7 +110,7 @@ pub(super) fn compiled(
         let relocations = compiled.buffer.relocs().iter();
         relocations.map(|r| ModuleReloc::from_mach_reloc(r, &context.func, id)).collect()
     });
-    Ok(Part { bytes, alignment, relocations, frame })
+    Ok(FunctionCode { bytes, alignment, relocations, frame })
 }
 
 /// Machine code in memory.
@@ -128,22 +128,22 @@ impl Drop for Jit {
     }
 }
 
-impl Code {
+impl MachineCode {
     /// The program in memory. Of the module that it was made from, the functions are not needed.
     ///
     /// # Errors
     /// Cranelift does not know this processor, or there is no memory.
-    pub fn load(self, module: Arc<Module>) -> Result<Compiled, CompileError> {
-        let isa = well(&Options { cpu: self.cpu, ..Options::default() })?;
+    pub fn load(self, module: Arc<LowModule>) -> Result<Compiled, CompileError> {
+        let isa = well(&CraneliftOptions { cpu: self.cpu, ..CraneliftOptions::default() })?;
         let (jit, entry) = self.link(isa).map_err(unsupported)?;
-        let Code { raises, margin, statements, .. } = self;
+        let MachineCode { raises, margin, statements, .. } = self;
         // SAFETY: the entry has this convention (`translate_outside`), and `jit` keeps it in memory.
         let compiled = unsafe { Compiled::new(module, raises, entry, margin, Box::new(jit)) };
         Ok(compiled.of_statements(statements))
     }
 
     /// Puts the functions into memory; gives the entry.
-    fn link(&self, isa: OwnedTargetIsa) -> Result<(Jit, Entry), Box<dyn std::error::Error>> {
+    fn link(&self, isa: OwnedTargetIsa) -> Result<(Jit, EntryFn), Box<dyn std::error::Error>> {
         let mut builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
         // All in one piece, so that calls are near.
         let parts = self.functions.iter();
@@ -170,7 +170,7 @@ impl Code {
         module.finalize_definitions()?;
         let entry = module.get_finalized_function(*ids.last().ok_or("no entry")?);
         // SAFETY: the function has this convention (`translate_outside`).
-        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(entry) };
+        let entry = unsafe { std::mem::transmute::<*const u8, EntryFn>(entry) };
         Ok((jit, entry))
     }
 }

@@ -11,7 +11,7 @@
 //! do the blocks instead.
 
 use super::lanes;
-use crate::low::{Expr, For, Function, FunctionId, Module, Operand, Stmt};
+use crate::low::{Expr, For, FunctionId, LowFunction, LowModule, Operand, Stmt};
 use crate::memory::{polled, simple_cost, whole, POLLED_STEPS};
 use diffeo_base::deep;
 use diffeo_calculus::prim::RealOp;
@@ -41,7 +41,7 @@ pub(super) struct Weights {
 
 /// The costs that the code of a function counts.
 #[derive(Default)]
-pub(super) struct Plan {
+pub(super) struct CostPlan {
     /// The cost of a statement list, counted at its start; keyed by the address of its first statement.
     pub lists: HashMap<*const Stmt, u64>,
     /// The cost of a step of a counted loop, by the address of the loop.
@@ -52,7 +52,7 @@ pub(super) struct Plan {
 
 impl Weights {
     /// The costs of the functions of a module.
-    pub fn new(module: &Module) -> Weights {
+    pub fn new(module: &LowModule) -> Weights {
         let constants = module.flat.constants.iter().enumerate();
         let constants = constants.map(|(i, constant)| (constant.init.0, i as u32)).collect();
         let weights =
@@ -64,7 +64,7 @@ impl Weights {
     }
 
     /// What a call of a function takes, and of those that it calls; 0 while that is being found out.
-    fn find(&self, module: &Module, id: usize) -> u64 {
+    fn find(&self, module: &LowModule, id: usize) -> u64 {
         if let Some(weight) = self.functions[id].get() {
             return weight;
         }
@@ -73,7 +73,7 @@ impl Weights {
         let found = if function.blocks.is_some() {
             0
         } else {
-            Counting { module, weights: self, plan: Plan::default() }.list(&function.body)
+            Counting { module, weights: self, plan: CostPlan::default() }.list(&function.body)
         };
         self.functions[id].set(Some(found));
         found
@@ -86,11 +86,11 @@ impl Weights {
     }
 
     /// The costs that the code of a function counts.
-    pub fn plan(&self, module: &Module, id: usize, function: &Function) -> Plan {
+    pub fn plan(&self, module: &LowModule, id: usize, function: &LowFunction) -> CostPlan {
         if function.blocks.is_some() {
-            return Plan::default();
+            return CostPlan::default();
         }
-        let mut counting = Counting { module, weights: self, plan: Plan::default() };
+        let mut counting = Counting { module, weights: self, plan: CostPlan::default() };
         let outside = counting.list(&function.body);
         let mut plan = counting.plan;
         // Nothing calls the entry that could count it.
@@ -102,9 +102,9 @@ impl Weights {
 }
 
 struct Counting<'c> {
-    module: &'c Module,
+    module: &'c LowModule,
     weights: &'c Weights,
-    plan: Plan,
+    plan: CostPlan,
 }
 
 impl Counting<'_> {

@@ -1,7 +1,7 @@
 //! Operands, addresses and expressions.
 
-use super::function::{clif_type, trusted, Translator};
-use crate::low::{Address, Binary, Compare, Expr, Operand, Ty, Unary};
+use super::function::{clif_type, trusted, FunctionTranslator};
+use crate::low::{Address, Binary, Compare, Expr, LowTy, Operand, Unary};
 use crate::runtime;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, I64, I8};
@@ -32,7 +32,7 @@ fn constant() -> MemFlagsData {
     trusted().with_readonly().with_can_move()
 }
 
-impl Translator<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     pub(super) fn operand(&mut self, operand: Operand) -> Value {
         match operand {
             Operand::Reg(reg) => self.get(reg),
@@ -93,7 +93,7 @@ impl Translator<'_, '_> {
     }
 
     /// The value of an expression for a register of a type.
-    pub(super) fn expr(&mut self, expr: &Expr, ty: Ty) -> Value {
+    pub(super) fn expr(&mut self, expr: &Expr, ty: LowTy) -> Value {
         match expr {
             Expr::Copy(a) => self.operand(*a),
             Expr::Unary(op, a) => {
@@ -131,14 +131,14 @@ impl Translator<'_, '_> {
             }
             Expr::Offset(address) => {
                 let (base, offset) = self.address(address);
-                debug_assert_eq!(ty, Ty::Ptr);
+                debug_assert_eq!(ty, LowTy::Ptr);
                 let offset = self.b.ins().iconst(I64, i64::from(offset));
                 self.b.ins().iadd(base, offset)
             }
         }
     }
 
-    fn call_real(&mut self, function: &runtime::Function, args: &[Value]) -> Value {
+    fn call_real(&mut self, function: &runtime::RuntimeFunction, args: &[Value]) -> Value {
         match self.call_runtime(function, args) {
             Some(value) => value,
             None => zero(&mut self.b, F64),

@@ -9,11 +9,11 @@
 //! status if it is fallible (0: all is well), then as many of the results as have registers
 //! ([`Convention::new`]); the further ones lie, a word each, at the address that the caller gave.
 
-use super::count::{Plan, Weights};
+use super::count::{CostPlan, Weights};
 use super::expr;
-use super::scope::{shapes, Shape};
+use super::scope::{shapes, StmtFacts};
 use super::Imports;
-use crate::low::{self, Function, Module, Operand, Raise, Reg, Runtime, Stmt};
+use crate::low::{self, LowFunction, LowModule, Operand, Raise, Reg, Runtime, Stmt};
 use crate::memory;
 use crate::runtime;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -38,11 +38,11 @@ const REAL_RESULTS: usize = 8;
 const MOST_STEPS: i64 = 1 << 40;
 
 /// The type of a register.
-pub(super) fn clif_type(ty: low::Ty) -> Type {
+pub(super) fn clif_type(ty: low::LowTy) -> Type {
     match ty {
-        low::Ty::Int | low::Ty::Ptr => I64,
-        low::Ty::Real => F64,
-        low::Ty::Bool => I8,
+        low::LowTy::Int | low::LowTy::Ptr => I64,
+        low::LowTy::Real => F64,
+        low::LowTy::Bool => I8,
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Convention {
 }
 
 impl Convention {
-    pub fn new(function: &Function) -> Convention {
+    pub fn new(function: &LowFunction) -> Convention {
         let mut signature = Signature::new(CallConv::Tail);
         let mut integers = usize::from(function.fallible);
         let mut reals = 0;
@@ -65,8 +65,10 @@ impl Convention {
         let mut in_memory = Vec::with_capacity(function.results.len());
         for ty in &function.results {
             let (used, most) = match ty {
-                low::Ty::Real => (&mut reals, REAL_RESULTS),
-                low::Ty::Int | low::Ty::Bool | low::Ty::Ptr => (&mut integers, INTEGER_RESULTS),
+                low::LowTy::Real => (&mut reals, REAL_RESULTS),
+                low::LowTy::Int | low::LowTy::Bool | low::LowTy::Ptr => {
+                    (&mut integers, INTEGER_RESULTS)
+                }
             };
             if *used < most {
                 *used += 1;
@@ -104,7 +106,7 @@ pub(super) fn outside(convention: CallConv, params: usize) -> Signature {
 
 /// What the translations of all functions share.
 pub(super) struct Environment<'m> {
-    pub module: &'m Module,
+    pub module: &'m LowModule,
     pub conventions: &'m [Convention],
     pub imports: &'m mut Imports,
     /// The index of the function that calls a task with the convention of C, by the task.
@@ -122,21 +124,21 @@ pub(super) struct Environment<'m> {
 }
 
 /// A loop that is open.
-struct Open {
+struct OpenLoop {
     exit: Block,
     /// The registers that its exit has parameters for.
     carried: Vec<Reg>,
 }
 
 /// A function in translation.
-pub(super) struct Translator<'t, 'm> {
+pub(super) struct FunctionTranslator<'t, 'm> {
     pub b: FunctionBuilder<'t>,
     pub env: &'t mut Environment<'m>,
-    pub function: &'t Function,
+    pub function: &'t LowFunction,
     convention: &'t Convention,
     /// What is counted.
-    plan: Plan,
-    shapes: Vec<Shape>,
+    plan: CostPlan,
+    shapes: Vec<StmtFacts>,
     /// The index of the shape of the next statement that has one.
     next: usize,
     /// By register: its value here, if it has one.
@@ -144,7 +146,7 @@ pub(super) struct Translator<'t, 'm> {
     pub context: Value,
     /// Where further results go.
     results: Option<Value>,
-    loops: Vec<Open>,
+    loops: Vec<OpenLoop>,
     functions: HashMap<u32, FuncRef>,
     /// The blocks that record errors without operands, by their indices and places.
     raised: BTreeMap<(i64, u32), Block>,
@@ -158,11 +160,11 @@ pub(super) struct Translator<'t, 'm> {
 pub(super) fn translate<'t>(
     b: FunctionBuilder<'t>,
     env: &'t mut Environment<'_>,
-    function: &'t Function,
+    function: &'t LowFunction,
     convention: &'t Convention,
-    plan: Plan,
+    plan: CostPlan,
 ) {
-    let mut translator = Translator {
+    let mut translator = FunctionTranslator {
         b,
         env,
         function,
@@ -214,7 +216,7 @@ pub(super) fn trusted() -> MemFlagsData {
     MemFlagsData::trusted()
 }
 
-impl Translator<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     fn start(&mut self) {
         let block = self.b.create_block();
         self.b.append_block_params_for_function_params(block);
@@ -442,7 +444,7 @@ impl Translator<'_, '_> {
         self.work(work);
     }
 
-    fn shape(&mut self) -> Shape {
+    fn shape(&mut self) -> StmtFacts {
         // There are as many as there are statements that ask, and each asks once.
         let shape = self.shapes.get_mut(self.next).map(std::mem::take);
         self.next += 1;
@@ -534,7 +536,7 @@ impl Translator<'_, '_> {
         let args = self.args(&shape.carried);
         self.b.ins().jump(head, &args);
         self.enter(head, &shape.carried);
-        self.loops.push(Open { exit, carried: shape.carried.clone() });
+        self.loops.push(OpenLoop { exit, carried: shape.carried.clone() });
         if self.list(body) {
             let args = self.args(&shape.carried);
             self.b.ins().jump(head, &args);
@@ -728,7 +730,11 @@ impl Translator<'_, '_> {
     }
 
     /// Calls a function of the runtime; its result, if it has one.
-    pub fn call_runtime(&mut self, function: &runtime::Function, args: &[Value]) -> Option<Value> {
+    pub fn call_runtime(
+        &mut self,
+        function: &runtime::RuntimeFunction,
+        args: &[Value],
+    ) -> Option<Value> {
         let mut signature = Signature::new(self.env.frontend.default_call_conv);
         let context = function.context.then_some(I64);
         let params = function.params.iter().map(|ty| clif_type(*ty));
@@ -742,7 +748,7 @@ impl Translator<'_, '_> {
         for (ty, arg) in function.params.iter().zip(args) {
             let is_bool = self.b.func.dfg.value_type(*arg) == I8;
             values.push(match (is_bool, ty) {
-                (true, low::Ty::Int) => self.b.ins().uextend(I64, *arg),
+                (true, low::LowTy::Int) => self.b.ins().uextend(I64, *arg),
                 _ => *arg,
             });
         }

@@ -5,9 +5,9 @@
 //! a value for each lane, or a vector. A truth value in a vector is all ones or zeros. An operation without a vector
 //! instruction is done for each lane.
 
-use super::function::{clif_type, Translator};
-use super::scope::Shape;
-use crate::low::{Address, Binary, Compare, Expr, For, Operand, Reg, Stmt, Ty, Unary};
+use super::function::{clif_type, FunctionTranslator};
+use super::scope::StmtFacts;
+use crate::low::{Address, Binary, Compare, Expr, For, LowTy, Operand, Reg, Stmt, Unary};
 use crate::math;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, F64X2, I64, I64X2, I8};
@@ -51,7 +51,7 @@ pub(super) fn fits(step: &For) -> bool {
         | Stmt::Return(_) => false,
     };
     let real = |stmt: &Stmt| match stmt {
-        Stmt::Set(_, Expr::Load(ty, _)) | Stmt::Store(ty, ..) => *ty == Ty::Real,
+        Stmt::Set(_, Expr::Load(ty, _)) | Stmt::Store(ty, ..) => *ty == LowTy::Real,
         _ => false,
     };
     step.independent
@@ -61,7 +61,7 @@ pub(super) fn fits(step: &For) -> bool {
 }
 
 /// Expands the elementary functions in the loops that are done in lanes, so that they are done in lanes, too.
-pub(super) fn expand(registers: &mut Vec<Ty>, body: &mut [Stmt]) {
+pub(super) fn expand(registers: &mut Vec<LowTy>, body: &mut [Stmt]) {
     let mut pending: Vec<&mut [Stmt]> = vec![body];
     while let Some(stmts) = pending.pop() {
         for stmt in stmts {
@@ -103,10 +103,10 @@ fn vectors(step: &For) -> i64 {
 }
 
 /// The vector type of registers.
-fn packed_type(ty: Ty) -> Type {
+fn packed_type(ty: LowTy) -> Type {
     match ty {
-        Ty::Real => F64X2,
-        Ty::Int | Ty::Ptr | Ty::Bool => I64X2,
+        LowTy::Real => F64X2,
+        LowTy::Int | LowTy::Ptr | LowTy::Bool => I64X2,
     }
 }
 
@@ -115,12 +115,12 @@ fn unaligned() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
 }
 
-impl Translator<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Emits the vectorised part of a loop; gives the first index that is left to the rest.
     pub(super) fn in_lanes(
         &mut self,
         step: &For,
-        shape: &Shape,
+        shape: &StmtFacts,
         from: Value,
         to: Value,
     ) -> Option<Value> {
@@ -178,7 +178,7 @@ impl Translator<'_, '_> {
             step.body.iter().for_each(|stmt| lanes.stmt(stmt));
             for (i, reg) in reduced.iter().enumerate() {
                 let lane = lanes.operand(Operand::Reg(*reg));
-                results[place(i)] = lanes.packed(lane, Ty::Real);
+                results[place(i)] = lanes.packed(lane, LowTy::Real);
             }
         }
         let all = self.b.ins().iconst(I64, LANES * vectors);
@@ -237,7 +237,7 @@ impl Translator<'_, '_> {
 
 /// A vector's steps in translation.
 struct Lanes<'l, 't, 'm> {
-    t: &'l mut Translator<'t, 'm>,
+    t: &'l mut FunctionTranslator<'t, 'm>,
     known: HashMap<Reg, Lane>,
 }
 
@@ -252,7 +252,7 @@ impl Lanes<'_, '_, '_> {
     }
 
     /// The value in a lane.
-    fn single(&mut self, lane: Lane, ty: Ty, which: usize) -> Value {
+    fn single(&mut self, lane: Lane, ty: LowTy, which: usize) -> Value {
         match lane {
             Lane::Same(value) => value,
             Lane::Linear(value, _) if which == 0 => value,
@@ -264,19 +264,19 @@ impl Lanes<'_, '_, '_> {
             Lane::Packed(value) => {
                 let value = self.t.b.ins().extractlane(value, which as u8);
                 match ty {
-                    Ty::Bool => self.t.b.ins().ireduce(I8, value),
-                    Ty::Int | Ty::Real | Ty::Ptr => value,
+                    LowTy::Bool => self.t.b.ins().ireduce(I8, value),
+                    LowTy::Int | LowTy::Real | LowTy::Ptr => value,
                 }
             }
         }
     }
 
     /// A truth value as it is for one lane: 0 or 1.
-    fn singles(&mut self, lane: Lane, ty: Ty) -> [Value; 2] {
+    fn singles(&mut self, lane: Lane, ty: LowTy) -> [Value; 2] {
         [0, 1].map(|which| {
             let value = self.single(lane, ty, which);
             match (ty, lane) {
-                (Ty::Bool, Lane::Packed(_)) => {
+                (LowTy::Bool, Lane::Packed(_)) => {
                     let one = self.t.b.ins().iconst(I8, 1);
                     self.t.b.ins().band(value, one)
                 }
@@ -286,15 +286,15 @@ impl Lanes<'_, '_, '_> {
     }
 
     /// All lanes as a vector.
-    fn packed(&mut self, lane: Lane, ty: Ty) -> Value {
+    fn packed(&mut self, lane: Lane, ty: LowTy) -> Value {
         let packed = packed_type(ty);
         // A truth value is all ones or zeros.
         let wide = |this: &mut Self, value: Value| match ty {
-            Ty::Bool => {
+            LowTy::Bool => {
                 let word = this.t.b.ins().uextend(I64, value);
                 this.t.b.ins().ineg(word)
             }
-            Ty::Int | Ty::Real | Ty::Ptr => value,
+            LowTy::Int | LowTy::Real | LowTy::Ptr => value,
         };
         match lane {
             Lane::Packed(value) => value,
@@ -321,12 +321,12 @@ impl Lanes<'_, '_, '_> {
             Stmt::Store(ty, address, value) => {
                 let value = self.operand(*value);
                 match self.place(address) {
-                    Lane::Linear(at, 8) if *ty != Ty::Bool => {
+                    Lane::Linear(at, 8) if *ty != LowTy::Bool => {
                         let value = self.packed(value, *ty);
                         self.t.b.ins().store(unaligned(), value, at, 0);
                     }
                     place => {
-                        let places = self.singles(place, Ty::Ptr);
+                        let places = self.singles(place, LowTy::Ptr);
                         let values = self.singles(value, *ty);
                         for (at, value) in places.into_iter().zip(values) {
                             self.t.b.ins().store(super::function::trusted(), value, at, 0);
@@ -362,7 +362,8 @@ impl Lanes<'_, '_, '_> {
             this.t.b.ins().iadd(sum, offset)
         };
         let start = |this: &mut Self, stride: i64| {
-            let (base, index) = (this.single(base, Ty::Ptr, 0), this.single(index, Ty::Int, 0));
+            let (base, index) =
+                (this.single(base, LowTy::Ptr, 0), this.single(index, LowTy::Int, 0));
             Lane::Linear(lane(this, base, index), stride)
         };
         match (base, index) {
@@ -373,13 +374,14 @@ impl Lanes<'_, '_, '_> {
                 start(self, a.wrapping_add(b.wrapping_mul(scale)))
             }
             (_, _) => {
-                let (bases, indices) = (self.singles(base, Ty::Ptr), self.singles(index, Ty::Int));
+                let (bases, indices) =
+                    (self.singles(base, LowTy::Ptr), self.singles(index, LowTy::Int));
                 Lane::Each([0, 1].map(|i| lane(self, bases[i], indices[i])))
             }
         }
     }
 
-    fn expr(&mut self, expr: &Expr, ty: Ty) -> Lane {
+    fn expr(&mut self, expr: &Expr, ty: LowTy) -> Lane {
         match expr {
             Expr::Copy(a) => self.operand(*a),
             Expr::Unary(op, a) => {
@@ -395,7 +397,7 @@ impl Lanes<'_, '_, '_> {
                     Lane::Same(self.t.b.ins().fma(a, b, c))
                 }
                 args => {
-                    let [a, b, c] = args.map(|x| self.packed(x, Ty::Real));
+                    let [a, b, c] = args.map(|x| self.packed(x, LowTy::Real));
                     Lane::Packed(self.t.b.ins().fma(a, b, c))
                 }
             },
@@ -414,11 +416,11 @@ impl Lanes<'_, '_, '_> {
             Expr::Load(ty, address) => match self.place(address) {
                 Lane::Same(at) => Lane::Same(self.load(*ty, at)),
                 // Ints are indices most of the time, each in a register.
-                Lane::Linear(at, 8) if *ty == Ty::Real => {
+                Lane::Linear(at, 8) if *ty == LowTy::Real => {
                     Lane::Packed(self.t.b.ins().load(packed_type(*ty), unaligned(), at, 0))
                 }
                 place => {
-                    let places = self.singles(place, Ty::Ptr);
+                    let places = self.singles(place, LowTy::Ptr);
                     Lane::Each(places.map(|at| self.load(*ty, at)))
                 }
             },
@@ -426,7 +428,7 @@ impl Lanes<'_, '_, '_> {
         }
     }
 
-    fn load(&mut self, ty: Ty, at: Value) -> Value {
+    fn load(&mut self, ty: LowTy, at: Value) -> Value {
         self.t.b.ins().load(clif_type(ty), super::function::trusted(), at, 0)
     }
 
@@ -435,10 +437,10 @@ impl Lanes<'_, '_, '_> {
             return Lane::Same(self.t.unary(op, a));
         }
         let ty = match op {
-            Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Integral(_) => Ty::Real,
-            Unary::ToInt | Unary::Bits => Ty::Real,
-            Unary::ToReal | Unary::FromBits => Ty::Int,
-            Unary::FromBool | Unary::Not => Ty::Bool,
+            Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Integral(_) => LowTy::Real,
+            Unary::ToInt | Unary::Bits => LowTy::Real,
+            Unary::ToReal | Unary::FromBits => LowTy::Int,
+            Unary::FromBool | Unary::Not => LowTy::Bool,
         };
         if let Unary::ToReal | Unary::ToInt | Unary::FromBool = op {
             let values = self.singles(a, ty);
@@ -461,7 +463,7 @@ impl Lanes<'_, '_, '_> {
         })
     }
 
-    fn binary(&mut self, op: Binary, ty: Ty, a: Lane, b: Lane) -> Lane {
+    fn binary(&mut self, op: Binary, ty: LowTy, a: Lane, b: Lane) -> Lane {
         if let (Lane::Same(a), Lane::Same(b)) = (a, b) {
             return Lane::Same(self.t.binary(op, a, b));
         }
@@ -483,7 +485,7 @@ impl Lanes<'_, '_, '_> {
         let by_vectors = match op {
             Binary::Add | Binary::Sub | Binary::Mul | Binary::Div => true,
             Binary::IntAdd | Binary::IntSub | Binary::And | Binary::Or | Binary::Xor => {
-                is_packed || ty == Ty::Bool
+                is_packed || ty == LowTy::Bool
             }
             Binary::ShiftLeft | Binary::ShiftRight => is_packed && matches!(b, Lane::Same(_)),
             Binary::IntMul | Binary::IntDiv | Binary::IntRem | Binary::ShiftRightSigned => false,
@@ -511,32 +513,32 @@ impl Lanes<'_, '_, '_> {
             Compare::Le => FloatCC::LessThanOrEqual,
             Compare::IntEq | Compare::IntNe | Compare::IntLt | Compare::IntLe | Compare::Below => {
                 let is_int = |this: &Self, lane: Lane| match lane {
-                    Lane::Packed(_) => Some(Ty::Int),
+                    Lane::Packed(_) => Some(LowTy::Int),
                     Lane::Same(v) | Lane::Linear(v, _) | Lane::Each([v, _]) => {
-                        (this.t.b.func.dfg.value_type(v) == I8).then_some(Ty::Bool)
+                        (this.t.b.func.dfg.value_type(v) == I8).then_some(LowTy::Bool)
                     }
                 };
                 // Of truth values, one is perhaps a vector.
-                let bools = [a, b].into_iter().any(|lane| is_int(self, lane) == Some(Ty::Bool));
-                let ty = if bools { Ty::Bool } else { Ty::Int };
+                let bools = [a, b].into_iter().any(|lane| is_int(self, lane) == Some(LowTy::Bool));
+                let ty = if bools { LowTy::Bool } else { LowTy::Int };
                 let (a, b) = (self.singles(a, ty), self.singles(b, ty));
                 return Lane::Each([0, 1].map(|i| self.t.compare(op, a[i], b[i])));
             }
         };
-        let (a, b) = (self.packed(a, Ty::Real), self.packed(b, Ty::Real));
+        let (a, b) = (self.packed(a, LowTy::Real), self.packed(b, LowTy::Real));
         Lane::Packed(self.t.b.ins().fcmp(real, a, b))
     }
 
-    fn select(&mut self, ty: Ty, condition: Lane, a: Lane, b: Lane) -> Lane {
+    fn select(&mut self, ty: LowTy, condition: Lane, a: Lane, b: Lane) -> Lane {
         if let (Lane::Same(condition), Lane::Same(a), Lane::Same(b)) = (condition, a, b) {
             return Lane::Same(self.t.b.ins().select(condition, a, b));
         }
-        if ty == Ty::Real || ty == Ty::Bool {
-            let mask = self.packed(condition, Ty::Bool);
+        if ty == LowTy::Real || ty == LowTy::Bool {
+            let mask = self.packed(condition, LowTy::Bool);
             let (a, b) = (self.packed(a, ty), self.packed(b, ty));
             return Lane::Packed(self.t.select_packed(mask, a, b));
         }
-        let conditions = self.singles(condition, Ty::Bool);
+        let conditions = self.singles(condition, LowTy::Bool);
         let (a, b) = (self.singles(a, ty), self.singles(b, ty));
         Lane::Each([0, 1].map(|i| self.t.b.ins().select(conditions[i], a[i], b[i])))
     }
@@ -547,12 +549,12 @@ impl Lanes<'_, '_, '_> {
         }
         match op {
             RealOp::Max | RealOp::Min => {
-                let (a, b) = (self.packed(a, Ty::Real), self.packed(b, Ty::Real));
+                let (a, b) = (self.packed(a, LowTy::Real), self.packed(b, LowTy::Real));
                 let how = if op == RealOp::Max { Reduction::Max } else { Reduction::Min };
                 Lane::Packed(self.t.combine(how, a, b))
             }
             op => {
-                let (a, b) = (self.singles(a, Ty::Real), self.singles(b, Ty::Real));
+                let (a, b) = (self.singles(a, LowTy::Real), self.singles(b, LowTy::Real));
                 Lane::Each([0, 1].map(|i| self.t.math(op, a[i], b[i])))
             }
         }

@@ -20,10 +20,10 @@ mod lanes;
 mod scope;
 
 use crate::engine::{CompileError, Compiled, Cpu, Raises};
-use crate::low::{Module, HUGE};
+use crate::low::{LowModule, HUGE};
 use crate::runtime;
-pub use code::Code;
-use code::{compiled, Part};
+pub use code::MachineCode;
+use code::{compiled, FunctionCode};
 use count::Weights;
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
@@ -39,7 +39,7 @@ use std::sync::{Arc, Mutex};
 
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct CraneliftOptions {
     /// The instructions that may be used.
     pub cpu: Cpu,
     /// Whether the code counts the work that it does ([`Instance::work`](crate::engine::Instance::work)).
@@ -67,7 +67,7 @@ const SMALL: usize = 500;
 pub(in crate::cranelift) struct Imports {
     /// The index of the first one.
     first: u32,
-    list: Vec<runtime::Function>,
+    list: Vec<runtime::RuntimeFunction>,
     by_name: HashMap<&'static str, u32>,
     pub raises: Raises,
 }
@@ -83,7 +83,7 @@ impl Imports {
     }
 
     /// The index of a function among those of the module.
-    pub fn index(&mut self, function: &runtime::Function) -> u32 {
+    pub fn index(&mut self, function: &runtime::RuntimeFunction) -> u32 {
         *self.by_name.entry(function.name).or_insert_with(|| {
             self.list.push(*function);
             self.first + self.list.len() as u32 - 1
@@ -92,7 +92,7 @@ impl Imports {
 }
 
 /// What machine code is made for.
-struct Target {
+struct TargetIsas {
     isa: OwnedTargetIsa,
     /// For huge functions.
     quick: OwnedTargetIsa,
@@ -110,7 +110,11 @@ fn unsupported(reason: impl Display) -> CompileError {
 }
 
 /// The processor, for code that is made with this effort.
-fn isa(options: &Options, level: &str, registers: &str) -> Result<OwnedTargetIsa, CompileError> {
+fn isa(
+    options: &CraneliftOptions,
+    level: &str,
+    registers: &str,
+) -> Result<OwnedTargetIsa, CompileError> {
     let mut flags = settings::builder();
     // Calls are never far, frames are tested by the program itself, and nobody unwinds them.
     let settings = [
@@ -133,12 +137,12 @@ fn isa(options: &Options, level: &str, registers: &str) -> Result<OwnedTargetIsa
 }
 
 /// The processor, for code that is made well.
-fn well(options: &Options) -> Result<OwnedTargetIsa, CompileError> {
+fn well(options: &CraneliftOptions) -> Result<OwnedTargetIsa, CompileError> {
     isa(options, "speed", "backtracking")
 }
 
-impl Target {
-    fn new(options: &Options) -> Result<Target, CompileError> {
+impl TargetIsas {
+    fn new(options: &CraneliftOptions) -> Result<TargetIsas, CompileError> {
         let target = well(options)?;
         let has = |flag: &str| {
             target.isa_flags().iter().any(|f| f.name == flag && f.as_bool() == Some(true))
@@ -150,7 +154,7 @@ impl Target {
         let quick = isa(options, "none", "backtracking")?;
         let at_once = isa(options, "none", "single_pass")?;
         let counted = options.counted;
-        Ok(Target { isa: target, quick, at_once, has_fma, has_rounding, has_lanes, counted })
+        Ok(TargetIsas { isa: target, quick, at_once, has_fma, has_rounding, has_lanes, counted })
     }
 
     /// For a function of so many statements.
@@ -177,7 +181,10 @@ fn features(cpu: Cpu) -> &'static [&'static str] {
 ///
 /// # Errors
 /// Cranelift does not know this processor, or a function is larger than it can handle.
-pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
+pub fn compile(
+    module: &Arc<LowModule>,
+    options: &CraneliftOptions,
+) -> Result<Compiled, CompileError> {
     code(module, options)?.load(module.clone())
 }
 
@@ -185,8 +192,8 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
 ///
 /// # Errors
 /// As for [`compile`].
-pub fn code(module: &Module, options: &Options) -> Result<Code, CompileError> {
-    let target = Target::new(options)?;
+pub fn code(module: &LowModule, options: &CraneliftOptions) -> Result<MachineCode, CompileError> {
+    let target = TargetIsas::new(options)?;
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     let (mut functions, imports) = match module.statements() > SMALL && threads > 1 {
         true => codes_on(threads, module, &target)?,
@@ -200,9 +207,9 @@ pub fn code(module: &Module, options: &Options) -> Result<Code, CompileError> {
         }
     };
     functions.sort_by_key(|(index, _)| *index);
-    let functions: Vec<Part> = functions.into_iter().map(|(_, code)| code).collect();
+    let functions: Vec<FunctionCode> = functions.into_iter().map(|(_, code)| code).collect();
     let frames: Vec<usize> = functions.iter().map(|code| code.frame).collect();
-    Ok(Code {
+    Ok(MachineCode {
         cpu: options.cpu,
         functions,
         imports: imports.list.iter().map(|function| function.name.to_string()).collect(),
@@ -215,9 +222,9 @@ pub fn code(module: &Module, options: &Options) -> Result<Code, CompileError> {
 /// The machine code of all functions, each with its index, made on several threads.
 fn codes_on(
     threads: usize,
-    module: &Module,
-    target: &Target,
-) -> Result<(Vec<(u32, Part)>, Imports), CompileError> {
+    module: &LowModule,
+    target: &TargetIsas,
+) -> Result<(Vec<(u32, FunctionCode)>, Imports), CompileError> {
     // A few functions wait, not all of them.
     let (send, receive) = sync_channel::<(u32, ir::Function, usize)>(2 * threads);
     let receive = Arc::new(Mutex::new(receive));
@@ -250,7 +257,7 @@ fn codes_on(
         for worker in workers {
             codes.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
-        let whole = |(index, code): (u32, Result<Part, _>)| Ok((index, code?));
+        let whole = |(index, code): (u32, Result<FunctionCode, _>)| Ok((index, code?));
         let codes = codes.into_iter().map(whole).collect::<Result<_, CompileError>>()?;
         Ok((codes, imports?))
     })
@@ -258,7 +265,7 @@ fn codes_on(
 
 /// The processor that code is made for, with all that code may depend on, if Cranelift knows it.
 pub fn processor(cpu: Cpu) -> Option<String> {
-    let isa = well(&Options { cpu, ..Options::default() }).ok()?;
+    let isa = well(&CraneliftOptions { cpu, ..CraneliftOptions::default() }).ok()?;
     let flags: Vec<String> = isa.isa_flags().iter().map(|flag| flag.to_string()).collect();
     Some(format!("{} {}", isa.triple(), flags.join(" ")))
 }
@@ -267,8 +274,8 @@ pub fn processor(cpu: Cpu) -> Option<String> {
 ///
 /// # Errors
 /// Cranelift does not know this processor.
-pub fn text(module: &Arc<Module>, options: &Options) -> Result<String, CompileError> {
-    let target = Target::new(options)?;
+pub fn text(module: &Arc<LowModule>, options: &CraneliftOptions) -> Result<String, CompileError> {
+    let target = TargetIsas::new(options)?;
     let mut functions = Vec::new();
     let imports = each_function(module, &target, |index, context, _| {
         functions.push((index, context.func.display().to_string()));
@@ -290,8 +297,8 @@ pub fn text(module: &Arc<Module>, options: &Options) -> Result<String, CompileEr
 /// Translates each function, the largest ones first, as they take longest to compile, and then those that are called
 /// from outside: with its index, and how many statements it has.
 fn each_function(
-    module: &Module,
-    target: &Target,
+    module: &LowModule,
+    target: &TargetIsas,
     mut each: impl FnMut(u32, &mut Context, usize) -> Result<(), CompileError>,
 ) -> Result<Imports, CompileError> {
     let conventions: Vec<Convention> = module.functions.iter().map(Convention::new).collect();

@@ -5,12 +5,12 @@
 //! whose home lies within an arm or a body does not concern the outside. So the code has a block parameter exactly
 //! where a register may have several values, and translation takes linear time.
 
-use crate::low::{Address, Expr, Function, Operand, Reg, Stmt};
+use crate::low::{Address, Expr, LowFunction, Operand, Reg, Stmt};
 use diffeo_base::deep;
 
 /// Facts about a statement with inner statements.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shape {
+pub(super) struct StmtFacts {
     /// The registers that its inner statements set and that live outside of them.
     pub carried: Vec<Reg>,
     /// For each list of inner statements whether its end can be reached.
@@ -78,7 +78,7 @@ fn sets(stmt: &Stmt) -> Vec<Reg> {
 
 /// The shapes of the statements with inner statements, in the order of the text; those that cannot be
 /// reached, because they stand behind one that leaves, are left out.
-pub(super) fn shapes(function: &Function) -> Vec<Shape> {
+pub(super) fn shapes(function: &LowFunction) -> Vec<StmtFacts> {
     let mut homes = Homes {
         home: vec![NONE; function.registers.len()],
         parent: vec![0],
@@ -89,7 +89,7 @@ pub(super) fn shapes(function: &Function) -> Vec<Shape> {
         homes.home[reg.0 as usize] = 0;
     }
     homes.list(&function.body, 0);
-    let mut shapes = Shapes {
+    let mut shapes = FactFinder {
         homes,
         next: 1,
         seen: vec![0; function.registers.len()],
@@ -157,19 +157,19 @@ impl Homes {
 }
 
 /// The second walk: finds the shapes.
-struct Shapes {
+struct FactFinder {
     homes: Homes,
     /// The number of the next list of statements.
     next: u32,
     /// By register: the last set that it was put into.
     seen: Vec<u32>,
     stamp: u32,
-    shapes: Vec<Shape>,
+    shapes: Vec<StmtFacts>,
     /// For each open loop whether anything leaves it.
     loops: Vec<bool>,
 }
 
-impl Shapes {
+impl FactFinder {
     /// The registers that the list sets and that live outside of it, each once, and whether its end is reached.
     fn list(&mut self, stmts: &[Stmt], list: u32) -> (Vec<Reg>, bool) {
         let mut all = Vec::new();
@@ -185,7 +185,7 @@ impl Shapes {
             falls = self.stmt(stmt, &lists, &mut all);
         }
         let depth = self.homes.depth[list as usize];
-        let outside = |this: &Shapes, reg: &Reg| {
+        let outside = |this: &FactFinder, reg: &Reg| {
             this.homes.depth[this.homes.home[reg.0 as usize] as usize] < depth
         };
         all.retain(|reg| outside(self, reg));
@@ -227,7 +227,7 @@ impl Shapes {
             Stmt::If(..) | Stmt::Switch(..) | Stmt::Loop(_) | Stmt::For(_) => {}
         }
         let index = self.shapes.len();
-        self.shapes.push(Shape::default());
+        self.shapes.push(StmtFacts::default());
         let is_loop = matches!(stmt, Stmt::Loop(_));
         if is_loop {
             self.loops.push(false);
@@ -249,7 +249,7 @@ impl Shapes {
         all.extend(&carried);
         let goes_on =
             if is_loop { breaks } else { matches!(stmt, Stmt::For(_)) || falls.contains(&true) };
-        self.shapes[index] = Shape { carried, falls, breaks, starts };
+        self.shapes[index] = StmtFacts { carried, falls, breaks, starts };
         goes_on
     }
 }

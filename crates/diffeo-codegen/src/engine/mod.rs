@@ -21,12 +21,12 @@ pub(crate) use stack::on_stack;
 pub use stack::stack_margin;
 pub use watch::{Overseer, Verdict};
 
-use crate::low::{Module, Raise, BYTES, DATA};
+use crate::low::{LowModule, Raise, BYTES, DATA};
 pub use crate::runtime::Callbacks;
-use crate::runtime::{Context, Open, Owned, STOP};
-use diffeo_array::ir::{ConstantId, FunctionId, SiteId, Ty};
-use diffeo_array::report::{self, report, Operand, Why};
-use diffeo_array::value::Value;
+use crate::runtime::{Context, OpenCall, Owned, STOP};
+use diffeo_array::ir::{ConstantId, FlatTy, FunctionId, SiteId};
+use diffeo_array::report::{self, report, ErrorOperand, Why};
+use diffeo_array::value::FlatValue;
 use diffeo_calculus::eval::{Exceeded, Limits, RuntimeError};
 use hashbrown::HashMap;
 use std::any::Any;
@@ -58,7 +58,7 @@ impl std::error::Error for CompileError {}
 
 /// A program as callers see it: the context, the words of the arguments and of the results. Gives 0, or another
 /// number if the program has failed.
-pub type Entry = unsafe extern "C" fn(*mut Context, *const u64, *mut u64) -> i64;
+pub type EntryFn = unsafe extern "C" fn(*mut Context, *const u64, *mut u64) -> i64;
 
 /// The errors of a program, by the index that compiled code gives.
 #[derive(Default)]
@@ -83,9 +83,9 @@ impl Raises {
 
 /// A compiled program.
 pub struct Compiled {
-    module: Arc<Module>,
+    module: Arc<LowModule>,
     raises: Vec<Raise>,
-    entry: Entry,
+    entry: EntryFn,
     /// How much of the stack is needed where no function tests it.
     margin: usize,
     /// How many statements of Low it was made of.
@@ -102,9 +102,9 @@ impl Compiled {
     /// The entry is that of the module, compiled as [`low`](crate::low) and [`runtime`](crate::runtime) say, and
     /// it can be called as long as `code` lives.
     pub unsafe fn new(
-        module: Arc<Module>,
+        module: Arc<LowModule>,
         raises: Vec<Raise>,
-        entry: Entry,
+        entry: EntryFn,
         margin: usize,
         code: Box<dyn Any + Send + Sync>,
     ) -> Compiled {
@@ -123,7 +123,7 @@ impl Compiled {
     }
 
     /// What it was compiled from.
-    pub fn module(&self) -> &Arc<Module> {
+    pub fn module(&self) -> &Arc<LowModule> {
         &self.module
     }
 }
@@ -163,23 +163,23 @@ pub struct Stopped {
     /// The statement, in the innermost function.
     pub site: SiteId,
     /// The innermost open calls, innermost first.
-    pub innermost: Vec<Open>,
+    pub innermost: Vec<OpenCall>,
     /// How many open calls are left out after them.
     pub skipped: usize,
     /// The outermost open calls, innermost first.
-    pub outermost: Vec<Open>,
+    pub outermost: Vec<OpenCall>,
 }
 
 impl Stopped {
     /// The error as the evaluator reports it.
-    pub fn report(self, module: &Module) -> RuntimeError {
-        let [a, b, c] = self.operands.map(|word| Operand::Int(word as i64));
-        let text = || vec![Operand::Text(self.text.clone().unwrap_or_default())];
+    pub fn report(self, module: &LowModule) -> RuntimeError {
+        let [a, b, c] = self.operands.map(|word| ErrorOperand::Int(word as i64));
+        let text = || vec![ErrorOperand::Text(self.text.clone().unwrap_or_default())];
         let exceeded = self.exceeded.unwrap_or(Exceeded::Interrupt);
         let (why, operands) = match self.raise {
             Raise::Int(op) => (Why::Int(op), vec![a, b]),
             Raise::Round(rounding) => {
-                (Why::Round(rounding), vec![Operand::Real(f64::from_bits(self.operands[0]))])
+                (Why::Round(rounding), vec![ErrorOperand::Real(f64::from_bits(self.operands[0]))])
             }
             Raise::Index => (Why::Index, vec![a, b]),
             Raise::Slice => (Why::Slice, vec![a, b, c]),
@@ -195,9 +195,12 @@ impl Stopped {
             Raise::Stopped if self.exceeded.is_some() => (Why::Exceeded(exceeded), vec![]),
             Raise::Stopped => (Why::TooDeep, vec![]),
         };
-        let calls = |open: Vec<Open>| {
+        let calls = |open: Vec<OpenCall>| {
             open.into_iter()
-                .map(|open| report::Open { function: FunctionId(open.function.0), site: open.site })
+                .map(|open| report::OpenCall {
+                    function: FunctionId(open.function.0),
+                    site: open.site,
+                })
                 .collect()
         };
         let calls = report::OpenCalls {
@@ -302,7 +305,7 @@ impl Instance {
     ///
     /// # Errors
     /// What the program stopped for, as the evaluator reports it.
-    pub fn call(&mut self, args: &[Value]) -> Result<Vec<Value>, RuntimeError> {
+    pub fn call(&mut self, args: &[FlatValue]) -> Result<Vec<FlatValue>, RuntimeError> {
         let args: Vec<Arg<'_>> = args.iter().map(Arg::Value).collect();
         self.call_with(&args, |results| (0..results.len()).map(|i| results.value(i)).collect())
     }
@@ -332,7 +335,7 @@ impl Instance {
             return Err(self.without_a_run(Raise::Fail, Some(MISTYPED)));
         }
         let mut words = std::mem::take(&mut self.words);
-        let sizes = |types: &[Ty]| types.iter().map(values::words).sum::<usize>();
+        let sizes = |types: &[FlatTy]| types.iter().map(values::words).sum::<usize>();
         let (params, results) = (sizes(&face.params), sizes(&face.results));
         words.clear();
         words.resize(params + results, 0);
@@ -365,7 +368,7 @@ impl Instance {
     }
 
     /// Gives up the references of values of these types.
-    fn release(&mut self, types: &[Ty], words: &[u64]) {
+    fn release(&mut self, types: &[FlatTy], words: &[u64]) {
         let (memory, layouts) = self.context.memory_and_layouts();
         let mut at = 0;
         for ty in types {

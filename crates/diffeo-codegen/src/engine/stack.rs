@@ -4,7 +4,7 @@
 //! functions, and [`stack_margin`] says how many bytes they need. The test leaves that much, so the program never
 //! reaches the guard page.
 
-use crate::low::{Function, Module, Stmt};
+use crate::low::{LowFunction, LowModule, Stmt};
 use corosensei::stack::{DefaultStack, Stack};
 use std::cell::Cell;
 
@@ -58,7 +58,7 @@ fn new_stack(size: usize, margin: usize) -> std::io::Result<DefaultStack> {
 
 /// How many bytes of the stack a function takes that passes the test of a recursive function, with everything
 /// that it calls up to the next test, and the runtime. `frames` has what each function takes, at least.
-pub fn stack_margin(module: &Module, frames: &[usize]) -> usize {
+pub fn stack_margin(module: &LowModule, frames: &[usize]) -> usize {
     let frame = |f: usize| frames.get(f).copied().unwrap_or(0);
     // By function: what it takes with what it calls. 0 while that is not known.
     let mut needs = vec![0; module.functions.len()];
@@ -100,7 +100,7 @@ pub fn stack_margin(module: &Module, frames: &[usize]) -> usize {
 }
 
 /// The functions that a function calls, each once.
-fn callees(function: &Function) -> Vec<usize> {
+fn callees(function: &LowFunction) -> Vec<usize> {
     let mut found: Vec<usize> = function.blocks.iter().map(|b| b.task.0 as usize).collect();
     let mut todo = vec![function.body.as_slice()];
     while let Some(stmts) = todo.pop() {

@@ -4,19 +4,19 @@
 //! run, and released after the call. Results are copied, then released. Shared boxes stay shared, and long chains of
 //! them take no recursion.
 
-use crate::low::{Module, BYTES, COUNT, DATA, FIELDS, LAYOUT};
+use crate::low::{LowModule, BYTES, COUNT, DATA, FIELDS, LAYOUT};
 use crate::runtime::{Owned, REFERENCES};
-use diffeo_array::ir::{BoxId, Elem, Ty};
+use diffeo_array::ir::{BoxId, Elem, FlatTy};
 use diffeo_array::typing::param_types;
-use diffeo_array::value::{Array, Data, Object, Value};
+use diffeo_array::value::{Data, FlatArray, FlatValue, Object};
 use hashbrown::HashMap;
 use std::rc::Rc;
 
 /// The interface of a program: the types of its parameters and results, and where the layouts of each type of boxes
 /// begin.
 pub(super) struct Face {
-    pub params: Vec<Ty>,
-    pub results: Vec<Ty>,
+    pub params: Vec<FlatTy>,
+    pub results: Vec<FlatTy>,
     /// By type of boxes: the layout of its first tag.
     layouts: Vec<usize>,
 }
@@ -26,23 +26,29 @@ pub(super) struct Face {
 pub(super) struct NoMemory;
 
 /// How many words a value of a type takes.
-pub(super) fn words(ty: &Ty) -> usize {
+pub(super) fn words(ty: &FlatTy) -> usize {
     match ty {
-        Ty::Array(_, rank) => 2 + usize::from(*rank),
-        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => 1,
+        FlatTy::Array(_, rank) => 2 + usize::from(*rank),
+        FlatTy::Real
+        | FlatTy::Int
+        | FlatTy::Bool
+        | FlatTy::Text
+        | FlatTy::Box(_)
+        | FlatTy::Acc(_)
+        | FlatTy::Stack(_) => 1,
     }
 }
 
 /// The word of a value that refers to a block, if there is one: the first.
-pub(super) fn refers(ty: &Ty) -> bool {
+pub(super) fn refers(ty: &FlatTy) -> bool {
     match ty {
-        Ty::Text | Ty::Array(..) | Ty::Box(_) => true,
-        Ty::Real | Ty::Int | Ty::Bool | Ty::Acc(_) | Ty::Stack(_) => false,
+        FlatTy::Text | FlatTy::Array(..) | FlatTy::Box(_) => true,
+        FlatTy::Real | FlatTy::Int | FlatTy::Bool | FlatTy::Acc(_) | FlatTy::Stack(_) => false,
     }
 }
 
 impl Face {
-    pub fn new(module: &Module) -> Face {
+    pub fn new(module: &LowModule) -> Face {
         let flat = &module.flat;
         let (params, results) = match flat.functions.get(flat.entry.0 as usize) {
             Some(entry) => (param_types(entry), entry.results.clone()),
@@ -69,7 +75,7 @@ impl Face {
 #[derive(Clone, Copy, Debug)]
 pub enum Arg<'a> {
     /// A value of Flat.
-    Value(&'a Value),
+    Value(&'a FlatValue),
     /// A Real.
     Real(f64),
     /// An Int.
@@ -85,18 +91,18 @@ pub enum Arg<'a> {
 }
 
 impl Arg<'_> {
-    pub(super) fn has_type(&self, ty: &Ty) -> bool {
+    pub(super) fn has_type(&self, ty: &FlatTy) -> bool {
         let array = |elem: Elem, len: usize, sizes: &[i64]| {
             let count = sizes.iter().try_fold(1, |n: usize, size| {
                 usize::try_from(*size).ok().and_then(|size| n.checked_mul(size))
             });
-            *ty == Ty::Array(elem, sizes.len() as u8) && count == Some(len)
+            *ty == FlatTy::Array(elem, sizes.len() as u8) && count == Some(len)
         };
         match self {
             Arg::Value(value) => value.has_type(ty),
-            Arg::Real(_) => *ty == Ty::Real,
-            Arg::Int(_) => *ty == Ty::Int,
-            Arg::Bool(_) => *ty == Ty::Bool,
+            Arg::Real(_) => *ty == FlatTy::Real,
+            Arg::Int(_) => *ty == FlatTy::Int,
+            Arg::Bool(_) => *ty == FlatTy::Bool,
             Arg::Reals(xs, sizes) => array(Elem::Real, xs.len(), sizes),
             Arg::Ints(xs, sizes) => array(Elem::Int, xs.len(), sizes),
             Arg::Bools(xs, sizes) => array(Elem::Bool, xs.len(), sizes),
@@ -112,10 +118,10 @@ impl Arg<'_> {
     /// As for [`write`].
     pub(super) unsafe fn write(
         &self,
-        module: &Module,
+        module: &LowModule,
         face: &Face,
         context: &mut Owned,
-        ty: &Ty,
+        ty: &FlatTy,
         to: *mut u64,
     ) -> Result<(), NoMemory> {
         // The block is null: the elements belong to the caller, and nothing is written to them.
@@ -148,7 +154,7 @@ impl Arg<'_> {
 
 /// The results of a call, which live until it is over.
 pub struct Results<'r> {
-    module: &'r Module,
+    module: &'r LowModule,
     face: &'r Face,
     words: &'r [u64],
 }
@@ -158,7 +164,11 @@ impl<'r> Results<'r> {
     ///
     /// # Safety
     /// The words are those of the program's results, whose blocks live as long as these results.
-    pub(super) unsafe fn new(module: &'r Module, face: &'r Face, words: &'r [u64]) -> Results<'r> {
+    pub(super) unsafe fn new(
+        module: &'r LowModule,
+        face: &'r Face,
+        words: &'r [u64],
+    ) -> Results<'r> {
         Results { module, face, words }
     }
 
@@ -179,28 +189,28 @@ impl<'r> Results<'r> {
     }
 
     /// A result as a value of Flat.
-    pub fn value(&self, i: usize) -> Value {
+    pub fn value(&self, i: usize) -> FlatValue {
         // SAFETY: the words are those of a value of the type.
         unsafe { read(self.module, self.face, &self.face.results[i], self.at(i).as_ptr()) }
     }
 
     /// A result that is a Real.
     pub fn real(&self, i: usize) -> Option<f64> {
-        (self.face.results[i] == Ty::Real).then(|| f64::from_bits(self.at(i)[0]))
+        (self.face.results[i] == FlatTy::Real).then(|| f64::from_bits(self.at(i)[0]))
     }
 
     /// A result that is an Int.
     pub fn int(&self, i: usize) -> Option<i64> {
-        (self.face.results[i] == Ty::Int).then(|| self.at(i)[0] as i64)
+        (self.face.results[i] == FlatTy::Int).then(|| self.at(i)[0] as i64)
     }
 
     /// A result that is a Bool: its byte.
     pub fn bool(&self, i: usize) -> Option<bool> {
-        (self.face.results[i] == Ty::Bool).then(|| self.at(i)[0] as u8 != 0)
+        (self.face.results[i] == FlatTy::Bool).then(|| self.at(i)[0] as u8 != 0)
     }
 
     fn elements<T>(&self, i: usize, elem: Elem) -> Option<(&'r [T], &'r [i64])> {
-        let Ty::Array(found, rank) = &self.face.results[i] else { return None };
+        let FlatTy::Array(found, rank) = &self.face.results[i] else { return None };
         if *found != elem {
             return None;
         }
@@ -230,9 +240,9 @@ impl<'r> Results<'r> {
 }
 
 /// What is still to be written: a value of a type, at an address.
-struct Task<'v> {
-    value: &'v Value,
-    ty: Ty,
+struct WriteTask<'v> {
+    value: &'v FlatValue,
+    ty: FlatTy,
     to: *mut u64,
 }
 
@@ -244,29 +254,29 @@ struct Task<'v> {
 /// # Safety
 /// There is room for the words at the address.
 pub(super) unsafe fn write(
-    module: &Module,
+    module: &LowModule,
     face: &Face,
     context: &mut Owned,
-    value: &Value,
-    ty: &Ty,
+    value: &FlatValue,
+    ty: &FlatTy,
     to: *mut u64,
 ) -> Result<(), NoMemory> {
     // Boxes that are shared, with their blocks.
     let mut shared: HashMap<*const Object, *mut u8> = HashMap::new();
-    let mut tasks = vec![Task { value, ty: ty.clone(), to }];
+    let mut tasks = vec![WriteTask { value, ty: ty.clone(), to }];
     let some = |block: *mut u8| if block.is_null() { Err(NoMemory) } else { Ok(block) };
-    while let Some(Task { value, ty, to }) = tasks.pop() {
+    while let Some(WriteTask { value, ty, to }) = tasks.pop() {
         // SAFETY: every task has room for the words of its type: the caller's, or that of a field or an
         // element of a new block.
         unsafe {
             match (value, &ty) {
-                (Value::Real(x), _) => to.write(x.to_bits()),
-                (Value::Int(n), _) => to.write(*n as u64),
-                (Value::Bool(b), _) => to.write(u64::from(*b)),
-                (Value::Text(text), _) => {
+                (FlatValue::Real(x), _) => to.write(x.to_bits()),
+                (FlatValue::Int(n), _) => to.write(*n as u64),
+                (FlatValue::Bool(b), _) => to.write(u64::from(*b)),
+                (FlatValue::Text(text), _) => {
                     to.write(some(context.memory().new_text(&[text.as_bytes()]))? as u64);
                 }
-                (Value::Box(object), Ty::Box(id)) => {
+                (FlatValue::Box(object), FlatTy::Box(id)) => {
                     let layout = face.layout(*id, object.tag);
                     let key = Rc::as_ptr(object);
                     if object.fields.is_empty() {
@@ -288,11 +298,11 @@ pub(super) unsafe fn write(
                     let types = &module.flat.boxes[id.0 as usize].variants[object.tag as usize];
                     let mut at = block.offset(FIELDS as isize).cast::<u64>();
                     for (field, ty) in object.fields.iter().zip(&types.fields) {
-                        tasks.push(Task { value: field, ty: ty.clone(), to: at });
+                        tasks.push(WriteTask { value: field, ty: ty.clone(), to: at });
                         at = at.add(words(ty));
                     }
                 }
-                (Value::Array(array), _) => {
+                (FlatValue::Array(array), _) => {
                     let (block, data) = match array.data() {
                         Data::Reals(xs) => (0, xs[array.range()].as_ptr().cast::<u8>()),
                         Data::Ints(xs) => (0, xs[array.range()].as_ptr().cast()),
@@ -304,10 +314,10 @@ pub(super) unsafe fn write(
                             let data = block.offset(DATA as isize);
                             for (i, value) in elements.iter().enumerate() {
                                 let ty = match &ty {
-                                    Ty::Array(elem, _) => elem.ty(),
+                                    FlatTy::Array(elem, _) => elem.ty(),
                                     ty => ty.clone(),
                                 };
-                                tasks.push(Task { value, ty, to: data.cast::<u64>().add(i) });
+                                tasks.push(WriteTask { value, ty, to: data.cast::<u64>().add(i) });
                             }
                             (block as u64, data.cast_const())
                         }
@@ -319,7 +329,10 @@ pub(super) unsafe fn write(
                     }
                 }
                 // Nothing looks at it, but it may be copied and read: an array has no elements.
-                (Value::Box(_) | Value::Null | Value::Acc(_) | Value::Stack(_), ty) => {
+                (
+                    FlatValue::Box(_) | FlatValue::Null | FlatValue::Acc(_) | FlatValue::Stack(_),
+                    ty,
+                ) => {
                     to.write_bytes(0, words(ty));
                 }
             }
@@ -329,42 +342,47 @@ pub(super) unsafe fn write(
 }
 
 /// A value that is being read.
-enum Open<'m> {
+enum PartialValue<'m> {
     /// A box: the block, its tag, the types of the fields that are to come and where they lie.
-    Object { block: *mut u8, tag: u32, types: &'m [Ty], at: *const u64, fields: Vec<Value> },
+    Object { block: *mut u8, tag: u32, types: &'m [FlatTy], at: *const u64, fields: Vec<FlatValue> },
     /// An array of references: the type of elements, those that are to come, the sizes.
-    Elements { elem: Ty, at: *const u64, left: usize, sizes: Vec<i64>, values: Vec<Value> },
+    Elements { elem: FlatTy, at: *const u64, left: usize, sizes: Vec<i64>, values: Vec<FlatValue> },
 }
 
 /// A step of reading.
-enum Step<'m> {
+enum ReadStep<'m> {
     /// A value is complete.
-    Done(Value),
+    Done(FlatValue),
     /// A value has components that are to be read.
-    Begun(Open<'m>),
+    Begun(PartialValue<'m>),
 }
 
 /// Reads the value of a type.
 ///
 /// # Safety
 /// The words at the address are those of a value of the type.
-pub(super) unsafe fn read(module: &Module, face: &Face, ty: &Ty, from: *const u64) -> Value {
+pub(super) unsafe fn read(
+    module: &LowModule,
+    face: &Face,
+    ty: &FlatTy,
+    from: *const u64,
+) -> FlatValue {
     let mut shared = HashMap::new();
-    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut open: Vec<PartialValue<'_>> = Vec::new();
     // SAFETY: by the condition of the function.
     let mut step = unsafe { begin(module, face, ty, from, &shared) };
     loop {
         match step {
-            Step::Begun(begun) => open.push(begun),
-            Step::Done(value) => match open.last_mut() {
+            ReadStep::Begun(begun) => open.push(begun),
+            ReadStep::Done(value) => match open.last_mut() {
                 Some(top) => top.push(value),
                 None => return value,
             },
         }
-        step = match open.last_mut().and_then(Open::next) {
+        step = match open.last_mut().and_then(PartialValue::next) {
             // SAFETY: what live blocks refer to has the types that Flat gives.
             Some((ty, at)) => unsafe { begin(module, face, &ty, at, &shared) },
-            None => Step::Done(open.pop().map_or(Value::Null, |top| top.end(&mut shared))),
+            None => ReadStep::Done(open.pop().map_or(FlatValue::Null, |top| top.end(&mut shared))),
         };
     }
 }
@@ -374,29 +392,29 @@ pub(super) unsafe fn read(module: &Module, face: &Face, ty: &Ty, from: *const u6
 /// # Safety
 /// As for [`read`].
 unsafe fn begin<'m>(
-    module: &'m Module,
+    module: &'m LowModule,
     face: &Face,
-    ty: &Ty,
+    ty: &FlatTy,
     from: *const u64,
-    shared: &HashMap<*mut u8, Value>,
-) -> Step<'m> {
+    shared: &HashMap<*mut u8, FlatValue>,
+) -> ReadStep<'m> {
     // SAFETY: by the condition of the function.
     unsafe {
         let word = from.read();
         let block = word as *mut u8;
-        Step::Done(match ty {
-            Ty::Real => Value::Real(f64::from_bits(word)),
-            Ty::Int => Value::Int(word as i64),
+        ReadStep::Done(match ty {
+            FlatTy::Real => FlatValue::Real(f64::from_bits(word)),
+            FlatTy::Int => FlatValue::Int(word as i64),
             // A Bool is a byte.
-            Ty::Bool => Value::Bool(from.cast::<u8>().read() != 0),
+            FlatTy::Bool => FlatValue::Bool(from.cast::<u8>().read() != 0),
             // Nothing looks at it.
-            Ty::Text if block.is_null() => Value::text(""),
-            Ty::Text => {
+            FlatTy::Text if block.is_null() => FlatValue::text(""),
+            FlatTy::Text => {
                 let length = block.offset(BYTES as isize).cast::<u64>().read() as usize;
                 let bytes = slice(block.offset(DATA as isize), length);
-                Value::text(&String::from_utf8_lossy(bytes))
+                FlatValue::text(&String::from_utf8_lossy(bytes))
             }
-            Ty::Array(elem, rank) => {
+            FlatTy::Array(elem, rank) => {
                 let data = from.add(1).read() as *const u8;
                 let sizes = slice(from.add(2).cast::<i64>(), usize::from(*rank));
                 let count = sizes.iter().map(|size| (*size).max(0) as usize).product();
@@ -407,7 +425,7 @@ unsafe fn begin<'m>(
                         Data::Bools(Rc::new(slice(data, count).iter().map(|b| *b != 0).collect()))
                     }
                     Elem::Text | Elem::Box(_) => {
-                        return Step::Begun(Open::Elements {
+                        return ReadStep::Begun(PartialValue::Elements {
                             elem: elem.ty(),
                             at: data.cast(),
                             left: count,
@@ -418,14 +436,14 @@ unsafe fn begin<'m>(
                 };
                 array(sizes, data)
             }
-            Ty::Box(_) if block.is_null() => Value::Null,
-            Ty::Box(id) => {
+            FlatTy::Box(_) if block.is_null() => FlatValue::Null,
+            FlatTy::Box(id) => {
                 if let Some(value) = shared.get(&block) {
-                    return Step::Done(value.clone());
+                    return ReadStep::Done(value.clone());
                 }
                 let layout = block.offset(LAYOUT as isize).cast::<u64>().read() as usize;
                 let tag = layout - face.layouts[id.0 as usize];
-                return Step::Begun(Open::Object {
+                return ReadStep::Begun(PartialValue::Object {
                     block,
                     tag: tag as u32,
                     types: &module.flat.boxes[id.0 as usize].variants[tag].fields,
@@ -434,7 +452,7 @@ unsafe fn begin<'m>(
                 });
             }
             // Programs do not give these.
-            Ty::Acc(_) | Ty::Stack(_) => Value::Null,
+            FlatTy::Acc(_) | FlatTy::Stack(_) => FlatValue::Null,
         })
     }
 }
@@ -452,29 +470,29 @@ unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
 }
 
 /// An array of as many elements as its sizes say.
-fn array(sizes: &[i64], data: Data) -> Value {
-    Array::new(sizes, data).map_or(Value::Null, Value::array)
+fn array(sizes: &[i64], data: Data) -> FlatValue {
+    FlatArray::new(sizes, data).map_or(FlatValue::Null, FlatValue::array)
 }
 
-impl Open<'_> {
-    fn push(&mut self, value: Value) {
+impl PartialValue<'_> {
+    fn push(&mut self, value: FlatValue) {
         match self {
-            Open::Object { fields, .. } => fields.push(value),
-            Open::Elements { values, .. } => values.push(value),
+            PartialValue::Object { fields, .. } => fields.push(value),
+            PartialValue::Elements { values, .. } => values.push(value),
         }
     }
 
     /// The type and the address of its next component.
-    fn next(&mut self) -> Option<(Ty, *const u64)> {
+    fn next(&mut self) -> Option<(FlatTy, *const u64)> {
         match self {
-            Open::Object { types, at, .. } => {
+            PartialValue::Object { types, at, .. } => {
                 let (ty, rest) = types.split_first()?;
                 let from = *at;
                 *types = rest;
                 *at = at.wrapping_add(words(ty));
                 Some((ty.clone(), from))
             }
-            Open::Elements { elem, at, left, .. } => {
+            PartialValue::Elements { elem, at, left, .. } => {
                 *left = left.checked_sub(1)?;
                 let from = *at;
                 *at = at.wrapping_add(1);
@@ -484,11 +502,13 @@ impl Open<'_> {
     }
 
     /// The value, when all components are there.
-    fn end(self, shared: &mut HashMap<*mut u8, Value>) -> Value {
+    fn end(self, shared: &mut HashMap<*mut u8, FlatValue>) -> FlatValue {
         match self {
-            Open::Elements { sizes, values, .. } => array(&sizes, Data::Values(Rc::new(values))),
-            Open::Object { block, tag, fields, .. } => {
-                let value = Value::Box(Rc::new(Object { tag, fields: fields.into() }));
+            PartialValue::Elements { sizes, values, .. } => {
+                array(&sizes, Data::Values(Rc::new(values)))
+            }
+            PartialValue::Object { block, tag, fields, .. } => {
+                let value = FlatValue::Box(Rc::new(Object { tag, fields: fields.into() }));
                 // SAFETY: the block of a box that is read is live.
                 if unsafe { block.offset(COUNT as isize).cast::<i64>().read() } > 1 {
                     shared.insert(block, value.clone());

@@ -1,7 +1,7 @@
 //! From the text of a module to an object for a processor.
 
 use super::api::{Api, Handle};
-use super::library::Library;
+use super::library::LlvmLibrary;
 use crate::engine::Cpu;
 use serde::{Deserialize, Serialize};
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
@@ -16,8 +16,8 @@ pub(super) struct Object {
 }
 
 /// A processor that code is made for.
-pub(super) struct Machine {
-    library: &'static Library,
+pub(super) struct TargetMachine {
+    library: &'static LlvmLibrary,
     triple: CString,
     cpu: CString,
     features: CString,
@@ -44,8 +44,8 @@ const OBJECT: c_int = 1;
 /// Give a status, rather than print or stop.
 const RETURN_STATUS: c_int = 2;
 
-impl Machine {
-    pub fn new(library: &'static Library, cpu: Cpu) -> Result<Machine, String> {
+impl TargetMachine {
+    pub fn new(library: &'static LlvmLibrary, cpu: Cpu) -> Result<TargetMachine, String> {
         let api = &library.api;
         // SAFETY: these take nothing, and give texts that are ours.
         let (triple, name, features) = unsafe {
@@ -65,7 +65,7 @@ impl Machine {
         let has_fma = cfg!(target_arch = "aarch64") || has("+fma");
         let wide = cpu == Cpu::X86V4 || has("+avx512vl");
         let text = |text: String| CString::new(text).map_err(|_| "a name with a zero in it");
-        Ok(Machine {
+        Ok(TargetMachine {
             library,
             has_fma: cpu.has_fma().unwrap_or(has_fma),
             vector_width: if wide { 512 } else { 256 },
@@ -88,7 +88,7 @@ impl Machine {
     /// The module as an object.
     pub fn object(&self, text: &str, quick: bool) -> Result<Object, String> {
         stacker::grow(STACK, || {
-            let mut module = Module::parse(self, text, quick)?;
+            let mut module = LlvmModule::parse(self, text, quick)?;
             module.optimise()?;
             let bytes = module.write(OBJECT)?;
             Ok(Object { bytes, frames: std::mem::take(&mut module.reports.frames) })
@@ -98,7 +98,7 @@ impl Machine {
     /// The module after LLVM's optimisations.
     pub fn optimised(&self, text: &str, quick: bool) -> Result<String, String> {
         stacker::grow(STACK, || {
-            let mut module = Module::parse(self, text, quick)?;
+            let mut module = LlvmModule::parse(self, text, quick)?;
             module.optimise()?;
             let api = &self.library.api;
             // SAFETY: the module is live, and the text is ours.
@@ -109,7 +109,7 @@ impl Machine {
     /// The module as instructions.
     pub fn assembly(&self, text: &str, quick: bool) -> Result<String, String> {
         stacker::grow(STACK, || {
-            let mut module = Module::parse(self, text, quick)?;
+            let mut module = LlvmModule::parse(self, text, quick)?;
             module.optimise()?;
             Ok(String::from_utf8_lossy(&module.write(ASSEMBLY)?).into_owned())
         })
@@ -126,7 +126,7 @@ struct Reports {
 
 /// Takes what LLVM reports, for [`Reports`].
 extern "C" fn report(diagnostic: Handle, reports: *mut c_void) {
-    // SAFETY: it is called with the address that was given with it (`Module::parse`), while the module is in
+    // SAFETY: it is called with the address that was given with it (`LlvmModule::parse`), while the module is in
     // use; nothing else refers to the reports then.
     let reports = unsafe { &mut *reports.cast::<Reports>() };
     // SAFETY: the diagnostic is live, and the text is ours.
@@ -147,7 +147,7 @@ fn frame(text: &str) -> Option<(usize, usize)> {
 }
 
 /// A module in LLVM, with what belongs to it.
-struct Module {
+struct LlvmModule {
     api: &'static Api,
     context: Handle,
     target: Handle,
@@ -156,9 +156,9 @@ struct Module {
     reports: Box<Reports>,
 }
 
-impl Module {
+impl LlvmModule {
     /// Reads and verifies a module.
-    fn parse(machine: &Machine, text: &str, quick: bool) -> Result<Module, String> {
+    fn parse(machine: &TargetMachine, text: &str, quick: bool) -> Result<LlvmModule, String> {
         let api = &machine.library.api;
         let level = usize::from(quick);
         // SAFETY: handles come from the functions that make them and go to those that want them. `parsed`
@@ -166,7 +166,7 @@ impl Module {
         // reader takes the buffer. The reports are in a box, and live as long as the context.
         unsafe {
             let context = (api.LLVMContextCreate)();
-            let mut parsed = Module {
+            let mut parsed = LlvmModule {
                 api,
                 context,
                 target: null_mut(),
@@ -229,7 +229,7 @@ impl Module {
     }
 }
 
-impl Drop for Module {
+impl Drop for LlvmModule {
     fn drop(&mut self) {
         // SAFETY: each is ours or null, and the module goes before its context.
         unsafe {
@@ -248,7 +248,7 @@ impl Drop for Module {
 ///
 /// # Safety
 /// The library is loaded and initialised.
-unsafe fn target(machine: &Machine, level: usize) -> Result<Handle, String> {
+unsafe fn target(machine: &TargetMachine, level: usize) -> Result<Handle, String> {
     let api = &machine.library.api;
     let (mut target, mut message) = (null_mut(), null_mut());
     // SAFETY: texts end with zeros; a target lives as long as the library.

@@ -17,29 +17,29 @@ mod vector;
 
 use crate::engine::Raises;
 use crate::low::opt::scratch::{helper, release_of};
-use crate::low::{self, Blocks, Function, FunctionId, Module, Operand, Reg, Stmt, Ty};
+use crate::low::{self, Blocks, FunctionId, LowFunction, LowModule, LowTy, Operand, Reg, Stmt};
 use crate::runtime;
 use diffeo_base::deep;
 use hashbrown::HashSet;
 use lanes::plan::Plans;
 use lanes::Lanes;
-use parts::Parts;
+use parts::ProgramParts;
 use scope::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// A program as text.
-pub(super) struct Text {
+pub(super) struct ProgramText {
     /// The modules that it is compiled as.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ModuleText>,
     /// The errors, by the index that the code gives.
     pub raises: Raises,
     /// The functions of the runtime that the code calls.
-    pub imports: Vec<runtime::Function>,
+    pub imports: Vec<runtime::RuntimeFunction>,
 }
 
 /// A module as text.
-pub(super) struct Part {
+pub(super) struct ModuleText {
     /// The text.
     pub text: String,
     /// Whether a function is so long that optimisation would take too much time.
@@ -53,14 +53,14 @@ pub(super) const ENTRY: &str = "diffeo_entry";
 pub(super) const SMALL_FRAME: usize = 1024;
 
 /// What the functions of a module share.
-pub(super) struct Shared<'m> {
-    module: &'m Module,
+pub(super) struct EmitShared<'m> {
+    module: &'m LowModule,
     raises: Raises,
-    imports: BTreeMap<&'static str, runtime::Function>,
+    imports: BTreeMap<&'static str, runtime::RuntimeFunction>,
     /// The declarations of the intrinsic functions that are called, by name.
     intrinsics: BTreeMap<String, String>,
     /// Functions of the library that rare operands are left to.
-    rare: BTreeMap<&'static str, runtime::Function>,
+    rare: BTreeMap<&'static str, runtime::RuntimeFunction>,
     /// The numbers of lanes that they are called for by name.
     widths: BTreeSet<u32>,
     /// The functions that are not to be inlined.
@@ -73,7 +73,7 @@ pub(super) struct Shared<'m> {
     metadata: Vec<String>,
 }
 
-impl Shared<'_> {
+impl EmitShared<'_> {
     /// The number of a new piece of metadata.
     fn metadata(&mut self, text: String) -> usize {
         self.metadata.push(text);
@@ -87,7 +87,7 @@ const FIRST_RARE: usize = 1;
 const SECOND_RARE: usize = 2;
 
 /// The loops that are run in lanes, by function and index.
-pub(super) fn planned(module: &Module, width: u32, eager: bool) -> HashSet<(usize, Reg)> {
+pub(super) fn planned(module: &LowModule, width: u32, eager: bool) -> HashSet<(usize, Reg)> {
     let lanes = width / 64 * lanes::plan::VECTORS;
     let mut found = HashSet::new();
     for (i, function) in module.functions.iter().enumerate() {
@@ -102,13 +102,18 @@ pub(super) fn planned(module: &Module, width: u32, eager: bool) -> HashSet<(usiz
 /// The text of a program, in which some functions are not to be inlined; code with vectors of `width` bits at most is
 /// preferred. `eager`: loops run in lanes wherever that is possible, and the program is cut into parts however small it
 /// is.
-pub(super) fn emit(module: &Module, shared: &[FunctionId], width: u32, eager: bool) -> Text {
+pub(super) fn emit(
+    module: &LowModule,
+    shared: &[FunctionId],
+    width: u32,
+    eager: bool,
+) -> ProgramText {
     let calls = calls(module);
     let apart = apart(module, &calls).into_iter().chain(shared.iter().copied()).collect();
-    let Parts { parts, shared } = Parts::new(module, &calls, &apart, eager);
+    let ProgramParts { parts, shared } = ProgramParts::new(module, &calls, &apart, eager);
     let (mut raises, mut imports) = (Raises::default(), BTreeMap::new());
     let parts = parts.iter().map(|functions| {
-        let mut shared = Shared {
+        let mut shared = EmitShared {
             module,
             raises: std::mem::take(&mut raises),
             imports: BTreeMap::new(),
@@ -130,16 +135,16 @@ pub(super) fn emit(module: &Module, shared: &[FunctionId], width: u32, eager: bo
         part
     });
     let parts = parts.collect();
-    Text { parts, raises, imports: imports.into_values().collect() }
+    ProgramText { parts, raises, imports: imports.into_values().collect() }
 }
 
 /// The text of the module of some functions.
 fn emit_part(
-    shared: &mut Shared<'_>,
+    shared: &mut EmitShared<'_>,
     functions: &BTreeSet<usize>,
     width: u32,
     eager: bool,
-) -> Part {
+) -> ModuleText {
     let module = shared.module;
     let mut text = String::new();
     let lanes = width / 64 * lanes::plan::VECTORS;
@@ -179,11 +184,11 @@ fn emit_part(
     for (i, metadata) in shared.metadata.iter().enumerate() {
         let _ = writeln!(text, "!{i} = {metadata}");
     }
-    Part { text, huge }
+    ModuleText { text, huge }
 }
 
 /// The head of a function, up to its last parameter.
-fn head(module: &Module, index: usize) -> String {
+fn head(module: &LowModule, index: usize) -> String {
     let function = &module.functions[index];
     let mut head = format!(
         "fastcc {} @f{index}(ptr noalias nonnull align 8 dereferenceable(64) %context",
@@ -196,8 +201,8 @@ fn head(module: &Module, index: usize) -> String {
 }
 
 /// The functions that each function calls, one for each place.
-fn calls(module: &Module) -> Vec<Vec<usize>> {
-    let of = |function: &Function| {
+fn calls(module: &LowModule) -> Vec<Vec<usize>> {
+    let of = |function: &LowFunction| {
         let task = function.blocks.as_ref().map(|blocks| blocks.task.0 as usize);
         let (mut found, mut todo) = (Vec::from_iter(task), vec![&function.body[..]]);
         while let Some(stmts) = todo.pop() {
@@ -219,7 +224,7 @@ const FEW_RELEASES: usize = 12;
 /// The functions that are not to be inlined: those that do loops block by block, which are executed where that makes no
 /// difference, and the one that says how long the blocks are; those of the steps, where they are called beside it, too;
 /// the one that takes references away, if there are many calls of it; and parts of long functions.
-fn apart(module: &Module, calls: &[Vec<usize>]) -> HashSet<FunctionId> {
+fn apart(module: &LowModule, calls: &[Vec<usize>]) -> HashSet<FunctionId> {
     let mut sites = vec![0usize; module.functions.len()];
     for (function, callees) in module.functions.iter().zip(calls) {
         if function.blocks.is_none() {
@@ -250,12 +255,12 @@ fn loops(stmts: &[Stmt]) -> bool {
 }
 
 /// A type as LLVM writes it.
-fn llvm_type(ty: Ty) -> &'static str {
+fn llvm_type(ty: LowTy) -> &'static str {
     match ty {
-        Ty::Int => "i64",
-        Ty::Real => "double",
-        Ty::Bool => "i1",
-        Ty::Ptr => "ptr",
+        LowTy::Int => "i64",
+        LowTy::Real => "double",
+        LowTy::Bool => "i1",
+        LowTy::Ptr => "ptr",
     }
 }
 
@@ -266,11 +271,11 @@ const MANY: usize = 8;
 
 /// Parameters or results of these types in the groups that are handed over together: the type of each, and how many
 /// values it has.
-fn packs(types: impl IntoIterator<Item = Ty>) -> Vec<(String, usize)> {
-    let types: Vec<Ty> = types.into_iter().collect();
+fn packs(types: impl IntoIterator<Item = LowTy>) -> Vec<(String, usize)> {
+    let types: Vec<LowTy> = types.into_iter().collect();
     let mut packs = Vec::new();
     for run in types.chunk_by(|a, b| a == b) {
-        let vectors = if run[0] == Ty::Real && run.len() >= MANY { run.len() / PACK } else { 0 };
+        let vectors = if run[0] == LowTy::Real && run.len() >= MANY { run.len() / PACK } else { 0 };
         packs.extend((0..vectors).map(|_| (format!("<{PACK} x double>"), PACK)));
         packs.extend(run[vectors * PACK..].iter().map(|ty| (llvm_type(*ty).to_string(), 1)));
     }
@@ -278,12 +283,12 @@ fn packs(types: impl IntoIterator<Item = Ty>) -> Vec<(String, usize)> {
 }
 
 /// The types of the parameters of a function.
-fn taken(function: &Function) -> Vec<(String, usize)> {
+fn taken(function: &LowFunction) -> Vec<(String, usize)> {
     packs(function.params.iter().map(|param| function.registers[param.0 as usize]))
 }
 
 /// The type of the results of a function, its status first.
-fn returned(function: &Function) -> String {
+fn returned(function: &LowFunction) -> String {
     let status = function.fallible.then(|| "i1".to_string());
     let results = packs(function.results.iter().copied()).into_iter().map(|(ty, _)| ty);
     let types: Vec<_> = status.into_iter().chain(results).collect();
@@ -295,7 +300,7 @@ fn returned(function: &Function) -> String {
 }
 
 /// The function that callers have, with the convention of C; its status is an Int.
-fn entry(module: &Module, text: &mut String) {
+fn entry(module: &LowModule, text: &mut String) {
     let index = module.entry.0;
     let function = &module.functions[index as usize];
     let result = returned(function);
@@ -314,7 +319,7 @@ fn entry(module: &Module, text: &mut String) {
 }
 
 /// The function by which the runtime calls a task.
-fn task(module: &Module, blocks: &Blocks, text: &mut String) {
+fn task(module: &LowModule, blocks: &Blocks, text: &mut String) {
     let index = blocks.task.0;
     let args = "ptr %context, ptr %frame, i64 %from, i64 %to, ptr %results";
     let _ = writeln!(text, "define internal i64 @task{index}({args}) #0 {{");
@@ -329,14 +334,14 @@ fn task(module: &Module, blocks: &Blocks, text: &mut String) {
 }
 
 /// Declares a function of the runtime.
-fn declare(function: &runtime::Function, text: &mut String) {
+fn declare(function: &runtime::RuntimeFunction, text: &mut String) {
     let context = function.context.then_some("ptr");
     let params: Vec<_> =
         context.into_iter().chain(function.params.iter().map(|ty| llvm_type(*ty))).collect();
     // What the runtime gives is new memory; what needs no context computes a number.
     let result = match function.result {
         None => "void",
-        Some(Ty::Ptr) => "noalias ptr",
+        Some(LowTy::Ptr) => "noalias ptr",
         Some(ty) => llvm_type(ty),
     };
     let attributes = match function.name {
@@ -350,9 +355,9 @@ fn declare(function: &runtime::Function, text: &mut String) {
 
 /// A function in translation.
 struct Emitter<'e, 'm> {
-    shared: &'e mut Shared<'m>,
+    shared: &'e mut EmitShared<'m>,
     index: usize,
-    function: &'m Function,
+    function: &'m LowFunction,
     facts: Facts,
     /// By register that is set once: its value here.
     values: Vec<String>,
@@ -378,7 +383,7 @@ struct Emitter<'e, 'm> {
     /// Whether nothing of it is done in a loop of its own or of a caller's that it is put into.
     single: bool,
     /// Where calls failed: the call and the block.
-    failures: Vec<(runtime::Open, String)>,
+    failures: Vec<(runtime::OpenCall, String)>,
     /// The blocks that record errors without operands, by their indices and places.
     raised: BTreeMap<(i64, u32), String>,
     /// Whether the function is left with an error somewhere.
@@ -387,7 +392,7 @@ struct Emitter<'e, 'm> {
 
 impl<'e, 'm> Emitter<'e, 'm> {
     fn new(
-        shared: &'e mut Shared<'m>,
+        shared: &'e mut EmitShared<'m>,
         index: usize,
         facts: Facts,
         plans: Plans,
@@ -458,23 +463,25 @@ impl<'e, 'm> Emitter<'e, 'm> {
     }
 
     /// The name of a function of the runtime that is called.
-    fn import(&mut self, function: runtime::Function) -> &'static str {
+    fn import(&mut self, function: runtime::RuntimeFunction) -> &'static str {
         self.shared.imports.insert(function.name, function);
         function.name
     }
 
-    fn ty(&self, register: Reg) -> Ty {
+    fn ty(&self, register: Reg) -> LowTy {
         self.function.registers[register.0 as usize]
     }
 
     /// The type of an operand.
-    fn operand_ty(&self, operand: Operand) -> Ty {
+    fn operand_ty(&self, operand: Operand) -> LowTy {
         match operand {
             Operand::Reg(register) => self.ty(register),
-            Operand::Int(_) => Ty::Int,
-            Operand::Real(_) => Ty::Real,
-            Operand::Bool(_) => Ty::Bool,
-            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => Ty::Ptr,
+            Operand::Int(_) => LowTy::Int,
+            Operand::Real(_) => LowTy::Real,
+            Operand::Bool(_) => LowTy::Bool,
+            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => {
+                LowTy::Ptr
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 //! libraries.
 
 use super::api::{self, Api};
-use libloading::Library as Loaded;
+use libloading::Library;
 use std::ffi::{CStr, OsStr};
 use std::fmt;
 use std::fs::{self, File};
@@ -29,7 +29,7 @@ const NONE: &str = "none";
 const SETTING: &CStr = c"-disable-lsr";
 
 /// A loaded LLVM.
-pub struct Library {
+pub struct LlvmLibrary {
     /// Where it was found.
     pub path: PathBuf,
     /// Its version.
@@ -89,12 +89,12 @@ impl std::error::Error for Missing {}
 ///
 /// # Errors
 /// There is none.
-pub fn library() -> Result<&'static Library, &'static Missing> {
-    static LIBRARY: OnceLock<Result<Library, Missing>> = OnceLock::new();
+pub fn library() -> Result<&'static LlvmLibrary, &'static Missing> {
+    static LIBRARY: OnceLock<Result<LlvmLibrary, Missing>> = OnceLock::new();
     LIBRARY.get_or_init(find).as_ref()
 }
 
-fn find() -> Result<Library, Missing> {
+fn find() -> Result<LlvmLibrary, Missing> {
     if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         return Err(Missing::Processor);
     }
@@ -102,7 +102,7 @@ fn find() -> Result<Library, Missing> {
 }
 
 /// The library that the user named, or the first that can be used in the directories.
-fn find_among(named: Option<PathBuf>, directories: &[PathBuf]) -> Result<Library, Missing> {
+fn find_among(named: Option<PathBuf>, directories: &[PathBuf]) -> Result<LlvmLibrary, Missing> {
     if let Some(path) = named.filter(|path| !path.as_os_str().is_empty()) {
         if path.as_os_str() == NONE {
             return Err(Missing::Declined);
@@ -231,7 +231,7 @@ fn no_library(path: &Path) -> String {
     }
 }
 
-fn load(path: &Path) -> Result<Library, String> {
+fn load(path: &Path) -> Result<LlvmLibrary, String> {
     if !path.exists() {
         return Err("there is no such file".into());
     }
@@ -240,7 +240,7 @@ fn load(path: &Path) -> Result<Library, String> {
     }
     // SAFETY: LLVM's initialisers register its options and targets, nothing else; that the file is an LLVM
     // is what its name or the user says.
-    let loaded = unsafe { Loaded::new(path) }.map_err(|error| error.to_string())?;
+    let loaded = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
     let missing = |name: &str| format!("it has no function {name}");
     let version = api::version(&loaded).map_err(|name| {
         format!("it is no LLVM, or one before version 17: it has no function {name}")
@@ -256,7 +256,7 @@ fn load(path: &Path) -> Result<Library, String> {
     unsafe { (api.LLVMParseCommandLineOptions)(2, args.as_ptr(), std::ptr::null()) };
     // It has threads and handlers of its own: it stays.
     std::mem::forget(loaded);
-    Ok(Library { path: path.to_path_buf(), version, api })
+    Ok(LlvmLibrary { path: path.to_path_buf(), version, api })
 }
 
 #[cfg(test)]

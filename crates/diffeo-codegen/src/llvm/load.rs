@@ -3,24 +3,24 @@
 use super::api::{Api, Handle, SymbolPair};
 use super::compile::{check, Object};
 use super::emit::ENTRY;
-use super::library::Library;
-use crate::engine::Entry;
+use super::library::LlvmLibrary;
+use crate::engine::EntryFn;
 use crate::runtime;
 use std::ffi::{CString, NulError};
 use std::ptr::null_mut;
 
 /// Code in memory.
-pub(super) struct Code {
+pub(super) struct LoadedCode {
     api: &'static Api,
     jit: Handle,
 }
 
 // SAFETY: nothing is done with the handle until it is dropped, by one thread; the code itself is only read.
-unsafe impl Send for Code {}
+unsafe impl Send for LoadedCode {}
 // SAFETY: as above.
-unsafe impl Sync for Code {}
+unsafe impl Sync for LoadedCode {}
 
-impl Drop for Code {
+impl Drop for LoadedCode {
     fn drop(&mut self) {
         // SAFETY: it is ours, and nobody can call the code any more. There is nobody to tell of an error.
         let _ = unsafe { check(self.api, (self.api.LLVMOrcDisposeLLJIT)(self.jit)) };
@@ -52,10 +52,10 @@ fn library_functions() -> Vec<(&'static str, *const u8)> {
 
 /// Loads the objects of a program; gives its entry.
 pub(super) fn load(
-    library: &'static Library,
+    library: &'static LlvmLibrary,
     objects: &[Object],
-    imports: &[runtime::Function],
-) -> Result<(Code, Entry), String> {
+    imports: &[runtime::RuntimeFunction],
+) -> Result<(LoadedCode, EntryFn), String> {
     let api = &library.api;
     let functions = imports.iter().map(|function| (function.name, function.address));
     let symbols: Vec<(CString, *const u8)> = functions
@@ -69,7 +69,7 @@ pub(super) fn load(
     unsafe {
         let mut jit = null_mut();
         check(api, (api.LLVMOrcCreateLLJIT)(&mut jit, null_mut()))?;
-        let code = Code { api, jit };
+        let code = LoadedCode { api, jit };
         let place = (api.LLVMOrcLLJITGetMainJITDylib)(jit);
         let intern = |name: &CString| (api.LLVMOrcLLJITMangleAndIntern)(jit, name.as_ptr());
         let mut pairs: Vec<SymbolPair> = symbols
@@ -94,7 +94,7 @@ pub(super) fn load(
         let name = CString::new(ENTRY).map_err(|error| error.to_string())?;
         let mut address = 0;
         check(api, (api.LLVMOrcLLJITLookup)(jit, &mut address, name.as_ptr()))?;
-        let entry = std::mem::transmute::<*const u8, Entry>(address as usize as *const u8);
+        let entry = std::mem::transmute::<*const u8, EntryFn>(address as usize as *const u8);
         Ok((code, entry))
     }
 }

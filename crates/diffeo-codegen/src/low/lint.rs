@@ -10,14 +10,14 @@
 
 use super::assigned::Assigned;
 use super::{
-    Address, Binary, Blocks, Compare, Expr, For, Function, Module, Operand, Raise, Reg, Runtime,
-    Stmt, Ty, Unary,
+    Address, Binary, Blocks, Compare, Expr, For, LowFunction, LowModule, LowTy, Operand, Raise,
+    Reg, Runtime, Stmt, Unary,
 };
 use diffeo_base::deep;
 use diffeo_calculus::prim::{real, TextOp};
 
 /// The violations in a module, one line each: the function and the statement.
-pub fn lint(module: &Module) -> Vec<String> {
+pub fn lint(module: &LowModule) -> Vec<String> {
     let mut errors = Vec::new();
     let mut names: Vec<&str> = module.functions.iter().map(|f| f.name.as_str()).collect();
     names.sort_unstable();
@@ -39,8 +39,8 @@ pub fn lint(module: &Module) -> Vec<String> {
 
 impl Runtime {
     /// The types of its operands and results.
-    pub fn signature(self) -> (&'static [Ty], &'static [Ty]) {
-        use Ty::{Bool, Int, Ptr, Real};
+    pub fn signature(self) -> (&'static [LowTy], &'static [LowTy]) {
+        use LowTy::{Bool, Int, Ptr, Real};
         match self {
             Runtime::Box | Runtime::StackNew => (&[Int], &[Ptr]),
             Runtime::Array | Runtime::Zeros => (&[Int, Int], &[Ptr]),
@@ -75,8 +75,8 @@ impl Runtime {
 
 impl Raise {
     /// The types of its operands.
-    pub fn operands(&self) -> &'static [Ty] {
-        use Ty::{Int, Ptr, Real};
+    pub fn operands(&self) -> &'static [LowTy] {
+        use LowTy::{Int, Ptr, Real};
         match self {
             Raise::Int(_) | Raise::Index | Raise::Size(_) | Raise::Rows => &[Int, Int],
             Raise::Round(_) => &[Real],
@@ -96,8 +96,8 @@ enum Flow {
 }
 
 struct Lint<'a> {
-    module: &'a Module,
-    function: &'a Function,
+    module: &'a LowModule,
+    function: &'a LowFunction,
     errors: &'a mut Vec<String>,
     /// Which registers are set.
     assigned: Assigned,
@@ -110,7 +110,7 @@ struct Lint<'a> {
 }
 
 impl<'a> Lint<'a> {
-    fn function(module: &'a Module, function: &'a Function, errors: &'a mut Vec<String>) {
+    fn function(module: &'a LowModule, function: &'a LowFunction, errors: &'a mut Vec<String>) {
         let mut lint = Lint {
             module,
             function,
@@ -137,21 +137,21 @@ impl<'a> Lint<'a> {
         let Some(Blocks { task, shared, constants: _, how }) = &self.function.blocks else {
             return;
         };
-        let types = |f: &Function| -> Vec<Option<Ty>> {
+        let types = |f: &LowFunction| -> Vec<Option<LowTy>> {
             f.params.iter().map(|p| f.registers.get(p.0 as usize).copied()).collect()
         };
         let params = types(self.function);
-        let captured = params.strip_suffix(&[Some(Ty::Int); 2]);
+        let captured = params.strip_suffix(&[Some(LowTy::Int); 2]);
         if captured.is_none_or(|all| all.len() < *shared) {
             self.error("the parameters are not those of blocks");
         }
-        if params.iter().take(*shared).any(|ty| *ty != Some(Ty::Ptr)) {
+        if params.iter().take(*shared).any(|ty| *ty != Some(LowTy::Ptr)) {
             self.error("what is shared is no block");
         }
-        if self.function.results != vec![Ty::Real; how.len()] {
+        if self.function.results != vec![LowTy::Real; how.len()] {
             self.error("the results are not those of blocks");
         }
-        let task_params = [Ty::Ptr, Ty::Int, Ty::Int, Ty::Ptr].map(Some);
+        let task_params = [LowTy::Ptr, LowTy::Int, LowTy::Int, LowTy::Ptr].map(Some);
         match self.module.functions.get(task.0 as usize) {
             Some(task) if types(task) == task_params && task.results.is_empty() => {
                 if task.fallible && !self.function.fallible {
@@ -166,11 +166,11 @@ impl<'a> Lint<'a> {
         self.errors.push(format!("{}: {what}", self.function.name));
     }
 
-    fn ty(&self, reg: Reg) -> Option<Ty> {
+    fn ty(&self, reg: Reg) -> Option<LowTy> {
         self.function.registers.get(reg.0 as usize).copied()
     }
 
-    fn define(&mut self, reg: Reg, ty: Option<Ty>) {
+    fn define(&mut self, reg: Reg, ty: Option<LowTy>) {
         match self.ty(reg) {
             None => self.error(format!("there is no register r{}", reg.0)),
             Some(found) => {
@@ -185,7 +185,7 @@ impl<'a> Lint<'a> {
         }
     }
 
-    fn operand(&mut self, operand: Operand, wanted: Ty) {
+    fn operand(&mut self, operand: Operand, wanted: LowTy) {
         let found = match operand {
             Operand::Reg(reg) => {
                 if !self.assigned.contains(reg) {
@@ -193,14 +193,14 @@ impl<'a> Lint<'a> {
                 }
                 self.ty(reg)
             }
-            Operand::Int(_) => Some(Ty::Int),
-            Operand::Real(_) => Some(Ty::Real),
-            Operand::Bool(_) => Some(Ty::Bool),
+            Operand::Int(_) => Some(LowTy::Int),
+            Operand::Real(_) => Some(LowTy::Real),
+            Operand::Bool(_) => Some(LowTy::Bool),
             Operand::Text(i) if i as usize >= self.module.texts.len() => None,
             Operand::Static(i) if i as usize >= self.module.layouts.len() => None,
             Operand::Constant(i) if i as usize >= self.module.constant_words => None,
             Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => {
-                Some(Ty::Ptr)
+                Some(LowTy::Ptr)
             }
         };
         if found != Some(wanted) {
@@ -208,7 +208,7 @@ impl<'a> Lint<'a> {
         }
     }
 
-    fn operands(&mut self, operands: &[Operand], wanted: &[Ty]) {
+    fn operands(&mut self, operands: &[Operand], wanted: &[LowTy]) {
         if operands.len() != wanted.len() {
             self.error(format!("{} operands, not {}", operands.len(), wanted.len()));
         }
@@ -217,7 +217,7 @@ impl<'a> Lint<'a> {
         }
     }
 
-    fn results(&mut self, results: &[Reg], types: &[Ty]) {
+    fn results(&mut self, results: &[Reg], types: &[LowTy]) {
         if results.len() != types.len() {
             self.error(format!("{} results, not {}", results.len(), types.len()));
         }
@@ -227,15 +227,15 @@ impl<'a> Lint<'a> {
     }
 
     fn address(&mut self, at: &Address) {
-        self.operand(at.base, Ty::Ptr);
-        self.operand(at.index, Ty::Int);
+        self.operand(at.base, LowTy::Ptr);
+        self.operand(at.index, LowTy::Int);
         if !matches!(at.scale, 1 | 8) {
             self.error(format!("a scale of {}", at.scale));
         }
     }
 
     /// Checks an expression against the type of the register that takes it.
-    fn expr(&mut self, expr: &Expr, result: Option<Ty>) -> Option<Ty> {
+    fn expr(&mut self, expr: &Expr, result: Option<LowTy>) -> Option<LowTy> {
         match *expr {
             Expr::Copy(a) => {
                 if let Some(ty) = result {
@@ -246,20 +246,22 @@ impl<'a> Lint<'a> {
             Expr::Unary(op, a) => {
                 let (from, to) = match op {
                     Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Integral(_) => {
-                        (Ty::Real, Ty::Real)
+                        (LowTy::Real, LowTy::Real)
                     }
-                    Unary::ToReal | Unary::FromBits => (Ty::Int, Ty::Real),
-                    Unary::ToInt | Unary::Bits => (Ty::Real, Ty::Int),
-                    Unary::FromBool => (Ty::Bool, Ty::Int),
-                    Unary::Not => (Ty::Bool, Ty::Bool),
+                    Unary::ToReal | Unary::FromBits => (LowTy::Int, LowTy::Real),
+                    Unary::ToInt | Unary::Bits => (LowTy::Real, LowTy::Int),
+                    Unary::FromBool => (LowTy::Bool, LowTy::Int),
+                    Unary::Not => (LowTy::Bool, LowTy::Bool),
                 };
                 self.operand(a, from);
                 Some(to)
             }
             Expr::Binary(op, a, b) => {
                 let ty = match op {
-                    Binary::Add | Binary::Sub | Binary::Mul | Binary::Div => Ty::Real,
-                    Binary::And | Binary::Or | Binary::Xor if result == Some(Ty::Bool) => Ty::Bool,
+                    Binary::Add | Binary::Sub | Binary::Mul | Binary::Div => LowTy::Real,
+                    Binary::And | Binary::Or | Binary::Xor if result == Some(LowTy::Bool) => {
+                        LowTy::Bool
+                    }
                     Binary::And
                     | Binary::Or
                     | Binary::Xor
@@ -270,33 +272,33 @@ impl<'a> Lint<'a> {
                     | Binary::IntRem
                     | Binary::ShiftLeft
                     | Binary::ShiftRight
-                    | Binary::ShiftRightSigned => Ty::Int,
+                    | Binary::ShiftRightSigned => LowTy::Int,
                 };
                 self.operands(&[a, b], &[ty, ty]);
                 Some(ty)
             }
             Expr::Fma(a, b, c) => {
-                self.operands(&[a, b, c], &[Ty::Real; 3]);
-                Some(Ty::Real)
+                self.operands(&[a, b, c], &[LowTy::Real; 3]);
+                Some(LowTy::Real)
             }
             Expr::Math(op, a, b) => {
-                self.operand(a, Ty::Real);
+                self.operand(a, LowTy::Real);
                 if real::row(op).arity == 2 {
-                    self.operand(b, Ty::Real);
+                    self.operand(b, LowTy::Real);
                 }
-                Some(Ty::Real)
+                Some(LowTy::Real)
             }
             Expr::Compare(op, a, b) => {
                 let ty = match op {
                     Compare::IntEq | Compare::IntNe => self.compared(a),
-                    Compare::IntLt | Compare::IntLe | Compare::Below => Ty::Int,
-                    Compare::Eq | Compare::Ne | Compare::Lt | Compare::Le => Ty::Real,
+                    Compare::IntLt | Compare::IntLe | Compare::Below => LowTy::Int,
+                    Compare::Eq | Compare::Ne | Compare::Lt | Compare::Le => LowTy::Real,
                 };
                 self.operands(&[a, b], &[ty, ty]);
-                Some(Ty::Bool)
+                Some(LowTy::Bool)
             }
             Expr::Select(c, a, b) => {
-                self.operand(c, Ty::Bool);
+                self.operand(c, LowTy::Bool);
                 if let Some(ty) = result {
                     self.operands(&[a, b], &[ty, ty]);
                 }
@@ -308,18 +310,20 @@ impl<'a> Lint<'a> {
             }
             Expr::Offset(at) => {
                 self.address(&at);
-                Some(Ty::Ptr)
+                Some(LowTy::Ptr)
             }
         }
     }
 
     /// The type at which an equality compares.
-    fn compared(&self, a: Operand) -> Ty {
+    fn compared(&self, a: Operand) -> LowTy {
         match a {
-            Operand::Reg(reg) => self.ty(reg).unwrap_or(Ty::Int),
-            Operand::Int(_) | Operand::Real(_) => Ty::Int,
-            Operand::Bool(_) => Ty::Bool,
-            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => Ty::Ptr,
+            Operand::Reg(reg) => self.ty(reg).unwrap_or(LowTy::Int),
+            Operand::Int(_) | Operand::Real(_) => LowTy::Int,
+            Operand::Bool(_) => LowTy::Bool,
+            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => {
+                LowTy::Ptr
+            }
         }
     }
 
@@ -360,19 +364,19 @@ impl<'a> Lint<'a> {
                 self.define(*reg, ty);
             }
             Stmt::Checked { op: _, result, overflow, a, b } => {
-                self.operands(&[*a, *b], &[Ty::Int, Ty::Int]);
-                self.results(&[*result, *overflow], &[Ty::Int, Ty::Bool]);
+                self.operands(&[*a, *b], &[LowTy::Int, LowTy::Int]);
+                self.results(&[*result, *overflow], &[LowTy::Int, LowTy::Bool]);
             }
             Stmt::Store(ty, at, value) => {
                 self.address(at);
                 self.operand(*value, *ty);
             }
             Stmt::If(cond, then, otherwise) => {
-                self.operand(*cond, Ty::Bool);
+                self.operand(*cond, LowTy::Bool);
                 return self.branches([&then[..], otherwise].into_iter());
             }
             Stmt::Switch(on, arms, default) => {
-                self.operand(*on, Ty::Int);
+                self.operand(*on, LowTy::Int);
                 let arms = arms.iter().map(|(_, body)| &body[..]);
                 return self.branches(arms.chain([&default[..]]));
             }
@@ -400,7 +404,7 @@ impl<'a> Lint<'a> {
                     self.error("there is no such function");
                     return Flow::Goes;
                 };
-                let types: Vec<Ty> =
+                let types: Vec<LowTy> =
                     callee.params.iter().map(|p| callee.registers[p.0 as usize]).collect();
                 self.operands(args, &types);
                 self.results(results, &callee.results);
@@ -429,12 +433,12 @@ impl<'a> Lint<'a> {
     }
 
     fn repeat(&mut self, repeat: &For) {
-        self.operands(&[repeat.from, repeat.to], &[Ty::Int, Ty::Int]);
+        self.operands(&[repeat.from, repeat.to], &[LowTy::Int, LowTy::Int]);
         for (reg, _) in &repeat.reductions {
-            self.operand(Operand::Reg(*reg), Ty::Real);
+            self.operand(Operand::Reg(*reg), LowTy::Real);
         }
         let place = self.assigned.here();
-        self.define(repeat.index, Some(Ty::Int));
+        self.define(repeat.index, Some(LowTy::Int));
         self.indices.push(repeat.index);
         self.loops.push(None);
         // What is set before the loop and set in it outlives a step.

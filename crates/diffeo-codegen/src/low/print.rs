@@ -13,8 +13,8 @@
 //! ```
 
 use super::{
-    Address, Binary, Blocks, Checked, Compare, Expr, For, Function, Layout, Module, Operand, Reg,
-    Runtime, Stmt, Ty, Unary,
+    Address, Binary, Blocks, Checked, Compare, Expr, For, Layout, LowFunction, LowModule, LowTy,
+    Operand, Reg, Runtime, Stmt, Unary,
 };
 use diffeo_array::ir::Reduction;
 use diffeo_base::deep;
@@ -23,7 +23,7 @@ use diffeo_calculus::prim::{real, Rounding};
 use std::fmt::{Display, Write};
 
 /// The text of a module: its layouts and texts, then its functions.
-pub fn print(module: &Module) -> String {
+pub fn print(module: &LowModule) -> String {
     let mut out = String::new();
     for (i, layout) in module.layouts.iter().enumerate() {
         let text = match layout {
@@ -52,7 +52,7 @@ pub fn print(module: &Module) -> String {
 }
 
 /// The text of a function.
-pub fn print_function(module: &Module, function: &Function) -> String {
+pub fn print_function(module: &LowModule, function: &LowFunction) -> String {
     let mut out = String::new();
     print_into(module, function, &mut out);
     out
@@ -72,7 +72,7 @@ fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
     items.iter().map(show).collect::<Vec<_>>().join(", ")
 }
 
-fn print_into(module: &Module, function: &Function, out: &mut String) {
+fn print_into(module: &LowModule, function: &LowFunction, out: &mut String) {
     let params = list(&function.params, |p| {
         let ty = function.registers.get(p.0 as usize);
         format!("{}: {}", reg(p), ty.map_or("?", |ty| ty_name(*ty)))
@@ -97,12 +97,12 @@ fn print_into(module: &Module, function: &Function, out: &mut String) {
     line(out, 0, "}");
 }
 
-fn ty_name(ty: Ty) -> &'static str {
+fn ty_name(ty: LowTy) -> &'static str {
     match ty {
-        Ty::Int => "Int",
-        Ty::Real => "Real",
-        Ty::Bool => "Bool",
-        Ty::Ptr => "Ptr",
+        LowTy::Int => "Int",
+        LowTy::Real => "Real",
+        LowTy::Bool => "Bool",
+        LowTy::Ptr => "Ptr",
     }
 }
 
@@ -204,7 +204,7 @@ fn expr(expr: &Expr) -> String {
     }
 }
 
-fn stmts(module: &Module, body: &[Stmt], depth: usize, out: &mut String) {
+fn stmts(module: &LowModule, body: &[Stmt], depth: usize, out: &mut String) {
     for stmt in body {
         deep(|| print_stmt(module, stmt, depth, out));
     }
@@ -219,7 +219,7 @@ fn set(results: &[Reg]) -> String {
     }
 }
 
-fn print_stmt(module: &Module, stmt: &Stmt, depth: usize, out: &mut String) {
+fn print_stmt(module: &LowModule, stmt: &Stmt, depth: usize, out: &mut String) {
     match stmt {
         Stmt::Set(r, e) => line(out, depth, format_args!("{} = {}", reg(r), expr(e))),
         Stmt::Checked { op, result, overflow, a, b } => {
@@ -281,7 +281,7 @@ fn print_stmt(module: &Module, stmt: &Stmt, depth: usize, out: &mut String) {
     }
 }
 
-fn print_for(module: &Module, repeat: &For, depth: usize, out: &mut String) {
+fn print_for(module: &LowModule, repeat: &For, depth: usize, out: &mut String) {
     let For { index, from, to, body, independent, separate: _, reductions } = repeat;
     let mut head = format!("for {} in {}..{}", reg(index), operand(from), operand(to));
     if *independent {

@@ -1,23 +1,23 @@
 //! A notation for straight-line code: operations on [`Real`], [`Int`] and [`Truth`] append statements, so that formulas
 //! are written as formulas.
 
-use crate::low::{Binary, Compare, Expr, Operand, Reg, Stmt, Ty, Unary};
+use crate::low::{Binary, Compare, Expr, LowTy, Operand, Reg, Stmt, Unary};
 use diffeo_calculus::prim::{RealOp, Rounding};
 use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 /// The registers of a function, and the statements that are being written.
-pub(super) struct Builder {
-    registers: RefCell<Vec<Ty>>,
+pub(super) struct MathBuilder {
+    registers: RefCell<Vec<LowTy>>,
     stmts: RefCell<Vec<Stmt>>,
 }
 
-impl Builder {
-    pub(super) fn new(registers: Vec<Ty>, stmts: Vec<Stmt>) -> Builder {
-        Builder { registers: RefCell::new(registers), stmts: RefCell::new(stmts) }
+impl MathBuilder {
+    pub(super) fn new(registers: Vec<LowTy>, stmts: Vec<Stmt>) -> MathBuilder {
+        MathBuilder { registers: RefCell::new(registers), stmts: RefCell::new(stmts) }
     }
 
-    pub(super) fn finish(self) -> (Vec<Ty>, Vec<Stmt>) {
+    pub(super) fn finish(self) -> (Vec<LowTy>, Vec<Stmt>) {
         (self.registers.into_inner(), self.stmts.into_inner())
     }
 
@@ -36,13 +36,13 @@ impl Builder {
         self.stmts.borrow_mut().push(stmt);
     }
 
-    fn register(&self, ty: Ty) -> Reg {
+    fn register(&self, ty: LowTy) -> Reg {
         let mut registers = self.registers.borrow_mut();
         registers.push(ty);
         Reg(registers.len() as u32 - 1)
     }
 
-    fn compute(&self, ty: Ty, expr: Expr) -> Operand {
+    fn compute(&self, ty: LowTy, expr: Expr) -> Operand {
         let register = self.register(ty);
         self.push(Stmt::Set(register, expr));
         Operand::Reg(register)
@@ -52,21 +52,21 @@ impl Builder {
 /// A Real.
 #[derive(Clone, Copy)]
 pub(super) struct Real<'b> {
-    builder: &'b Builder,
+    builder: &'b MathBuilder,
     operand: Operand,
 }
 
 /// An Int, without a test whether results fit.
 #[derive(Clone, Copy)]
 pub(super) struct Int<'b> {
-    builder: &'b Builder,
+    builder: &'b MathBuilder,
     operand: Operand,
 }
 
 /// A Bool.
 #[derive(Clone, Copy)]
 pub(super) struct Truth<'b> {
-    builder: &'b Builder,
+    builder: &'b MathBuilder,
     operand: Operand,
 }
 
@@ -89,8 +89,8 @@ impl Number for f64 {
 }
 
 impl<'b> Real<'b> {
-    fn new(builder: &'b Builder, expr: Expr) -> Real<'b> {
-        Real { builder, operand: builder.compute(Ty::Real, expr) }
+    fn new(builder: &'b MathBuilder, expr: Expr) -> Real<'b> {
+        Real { builder, operand: builder.compute(LowTy::Real, expr) }
     }
 
     fn unary(self, op: Unary) -> Real<'b> {
@@ -188,7 +188,7 @@ impl<'b> Real<'b> {
     /// Another value where `rare` holds; what `slow` writes is executed only there. The only branch.
     pub(super) fn unless(self, rare: Truth<'b>, slow: impl FnOnce() -> Real<'b>) -> Real<'b> {
         let builder = self.builder;
-        let register = builder.register(Ty::Real);
+        let register = builder.register(LowTy::Real);
         builder.set(register, self);
         let before = std::mem::take(&mut *builder.stmts.borrow_mut());
         builder.set(register, slow());
@@ -199,8 +199,8 @@ impl<'b> Real<'b> {
 }
 
 impl<'b> Int<'b> {
-    fn new(builder: &'b Builder, expr: Expr) -> Int<'b> {
-        Int { builder, operand: builder.compute(Ty::Int, expr) }
+    fn new(builder: &'b MathBuilder, expr: Expr) -> Int<'b> {
+        Int { builder, operand: builder.compute(LowTy::Int, expr) }
     }
 
     fn binary(self, op: Binary, other: Operand) -> Int<'b> {
@@ -219,8 +219,8 @@ impl<'b> Int<'b> {
 }
 
 impl<'b> Truth<'b> {
-    fn new(builder: &'b Builder, expr: Expr) -> Truth<'b> {
-        Truth { builder, operand: builder.compute(Ty::Bool, expr) }
+    fn new(builder: &'b MathBuilder, expr: Expr) -> Truth<'b> {
+        Truth { builder, operand: builder.compute(LowTy::Bool, expr) }
     }
 
     /// The first where it holds, else the second.

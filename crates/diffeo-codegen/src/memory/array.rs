@@ -1,11 +1,11 @@
 //! Arrays: elements, views, changes, appending.
 
 use super::block::Given;
-use super::emit::{counted, elem_ty, element, layout, width, Array};
+use super::emit::{counted, elem_ty, element, layout, width, ArrayParts};
 use super::function::Lower;
 use super::helpers::Helper;
-use crate::low::{Address, Compare, Operand, Reg, Runtime, Stmt, Ty};
-use diffeo_array::ir::{Atom, Elem, Ty as Flat, Var};
+use crate::low::{Address, Compare, LowTy, Operand, Reg, Runtime, Stmt};
+use diffeo_array::ir::{Atom, Elem, FlatTy, Var};
 
 /// The words of the array without elements of a rank: the sizes of rows are not determined.
 pub(super) fn empty(rank: usize) -> Vec<Operand> {
@@ -28,7 +28,7 @@ impl Lower<'_, '_> {
     }
 
     /// The address of what is at some indices.
-    pub fn place(&mut self, array: &Array, indices: &[Operand], width: i64) -> Address {
+    pub fn place(&mut self, array: &ArrayParts, indices: &[Operand], width: i64) -> Address {
         let position = self.position(&array.sizes, indices);
         element(array.data, position, width)
     }
@@ -40,7 +40,7 @@ impl Lower<'_, '_> {
         let address = self.place(&array, &indices, width);
         let data = self.offset(address);
         let sizes = array.sizes[indices.len()..].to_vec();
-        Array { block: array.block, data, sizes }.words()
+        ArrayParts { block: array.block, data, sizes }.words()
     }
 
     /// An element or rows.
@@ -76,8 +76,8 @@ impl Lower<'_, '_> {
     /// The elements in another shape, a view.
     pub fn reshape(&mut self, array: &Atom, sizes: &[Atom]) -> Vec<Operand> {
         let sizes = self.word_list(sizes);
-        let Array { block, data, .. } = self.array(array);
-        Array { block, data, sizes }.words()
+        let ArrayParts { block, data, .. } = self.array(array);
+        ArrayParts { block, data, sizes }.words()
     }
 
     /// The bytes of so many elements.
@@ -86,7 +86,7 @@ impl Lower<'_, '_> {
     }
 
     /// A copy of an array in a block of its own; where `owned`, instead of the reference to its block.
-    fn copied(&mut self, array: &Array, elem: Elem, owned: bool) -> [Operand; 2] {
+    fn copied(&mut self, array: &ArrayParts, elem: Elem, owned: bool) -> [Operand; 2] {
         let count = self.product(&array.sizes);
         let bytes = self.bytes(count, elem);
         let helper = if counted(elem) { Helper::CopyReferences } else { Helper::CopyPlain };
@@ -112,14 +112,14 @@ impl Lower<'_, '_> {
         if !given.own {
             [array.block, array.data] = self.copied(&array, elem, false);
         } else if !given.only {
-            let regs = [self.reg(Ty::Ptr), self.reg(Ty::Ptr)];
+            let regs = [self.reg(LowTy::Ptr), self.reg(LowTy::Ptr)];
             self.assign(regs[0], array.block);
             self.assign(regs[1], array.data);
             self.make_only(&array, elem, regs);
             [array.block, array.data] = regs.map(Operand::Reg);
         }
         let address = self.place(&array, &indices, width(elem));
-        if let Flat::Array(..) = self.atom_ty(value) {
+        if let FlatTy::Array(..) = self.atom_ty(value) {
             let to = self.offset(address);
             let rows = self.array(value);
             let count = self.product(&rows.sizes);
@@ -130,8 +130,8 @@ impl Lower<'_, '_> {
         } else {
             let value = self.word(value);
             if counted(elem) {
-                let old = self.load(Ty::Ptr, address);
-                self.store(Ty::Ptr, address, value);
+                let old = self.load(LowTy::Ptr, address);
+                self.store(LowTy::Ptr, address, value);
                 self.release(old);
             } else {
                 self.store(elem_ty(elem), address, value);
@@ -141,7 +141,7 @@ impl Lower<'_, '_> {
     }
 
     /// Copies an array if it is shared; `regs` then have its block and data.
-    pub fn make_only(&mut self, array: &Array, elem: Elem, regs: [Reg; 2]) {
+    pub fn make_only(&mut self, array: &ArrayParts, elem: Elem, regs: [Reg; 2]) {
         let only = self.unshared(array.block);
         let outer = self.begin();
         let copy = self.copied(array, elem, true);
@@ -156,7 +156,7 @@ impl Lower<'_, '_> {
         let id = self.cx.helper(Helper::Release);
         self.effects += 1;
         self.each(count, false, |code, i| {
-            let old = code.load(Ty::Ptr, element(data, i, 8));
+            let old = code.load(LowTy::Ptr, element(data, i, 8));
             code.call(id, vec![old], Vec::new());
         });
     }
@@ -196,7 +196,7 @@ impl Lower<'_, '_> {
     pub fn rows(&mut self, rows: &[Atom]) -> Vec<Operand> {
         let Some(first) = rows.first() else { return empty(2) };
         let (elem, _) = self.array_ty(first);
-        let arrays: Vec<Array> = rows.iter().map(|row| self.array(row)).collect();
+        let arrays: Vec<ArrayParts> = rows.iter().map(|row| self.array(row)).collect();
         let mut sizes = arrays[0].sizes.clone();
         for row in &arrays[1..] {
             self.determine(&mut sizes, &row.sizes);
@@ -212,7 +212,7 @@ impl Lower<'_, '_> {
             self.copy_elements(to, row.data, length, elem);
         }
         sizes.insert(0, count);
-        Array { block, data, sizes }.words()
+        ArrayParts { block, data, sizes }.words()
     }
 
     /// Sizes of rows that are not determined become those of other rows. The first size always is.
@@ -230,7 +230,7 @@ impl Lower<'_, '_> {
             _ if size == other => size,
             _ => {
                 let open = self.compare(Compare::IntEq, size, Operand::Int(-1));
-                self.select(Ty::Int, open, other, size)
+                self.select(LowTy::Int, open, other, size)
             }
         }
     }
@@ -270,6 +270,6 @@ impl Lower<'_, '_> {
         self.effects += 1;
         let (block, data) = self.allocate(layout(Elem::Int), bytes);
         self.runtime(op, vec![array.data, array.sizes[0], data]);
-        Array { block, data, sizes: array.sizes }.words()
+        ArrayParts { block, data, sizes: array.sizes }.words()
     }
 }

@@ -3,9 +3,9 @@
 use super::emit::at;
 use super::function::Lower;
 use super::{word_types, words};
-use crate::low::{self, Compare, Operand, Raise, Runtime, Stmt, Ty, FIELDS, LAYOUT};
-use diffeo_array::ir::{Atom, BoxId, ConstantId, FunctionId, Scalar, Ty as Flat, Var};
-use diffeo_calculus::prim::text::{self, Leaf};
+use crate::low::{self, Compare, LowTy, Operand, Raise, Runtime, Stmt, FIELDS, LAYOUT};
+use diffeo_array::ir::{Atom, BoxId, ConstantId, FlatTy, FunctionId, Scalar, Var};
+use diffeo_calculus::prim::text::{self, TextType};
 use diffeo_calculus::prim::TextOp;
 
 impl Lower<'_, '_> {
@@ -31,8 +31,8 @@ impl Lower<'_, '_> {
     /// The tag of a box.
     pub fn tag(&mut self, object: &Atom) -> Operand {
         let block = self.word(object);
-        let Flat::Box(id) = self.atom_ty(object) else { return Operand::Int(0) };
-        let layout = self.load(Ty::Int, at(block, LAYOUT));
+        let FlatTy::Box(id) = self.atom_ty(object) else { return Operand::Int(0) };
+        let layout = self.load(LowTy::Int, at(block, LAYOUT));
         let first = self.cx.layout(id, 0);
         self.sub(layout, Operand::Int(i64::from(first)))
     }
@@ -40,7 +40,7 @@ impl Lower<'_, '_> {
     /// A field of a box.
     pub fn field(&mut self, results: &[Var], object: &Atom, tag: u32, index: u32) -> Vec<Operand> {
         let block = self.word(object);
-        let Flat::Box(id) = self.atom_ty(object) else { return Vec::new() };
+        let FlatTy::Box(id) = self.atom_ty(object) else { return Vec::new() };
         let fields = &self.cx.flat.boxes[id.0 as usize].variants[tag as usize].fields;
         let before: usize = fields[..index as usize].iter().map(|ty| words(ty).len()).sum();
         let types = word_types(&fields[index as usize]);
@@ -76,11 +76,11 @@ impl Lower<'_, '_> {
     pub fn text_operation(&mut self, op: TextOp, args: &[Atom]) -> Operand {
         let words = args.iter().map(|arg| self.word(arg)).collect();
         match text::signature(op).1 {
-            Leaf::Text => {
+            TextType::Text => {
                 self.effects += 1;
                 self.fresh(Runtime::Text(op), words)
             }
-            Leaf::Int | Leaf::Real => self.runtime_one(Runtime::Text(op), words),
+            TextType::Int | TextType::Real => self.runtime_one(Runtime::Text(op), words),
         }
     }
 
@@ -117,7 +117,7 @@ impl Lower<'_, '_> {
     /// A call of a function of the program; the site is that of the statement.
     fn call_with(&mut self, callee: FunctionId, args: Vec<Operand>) -> Vec<Operand> {
         let types = &self.cx.flat.functions[callee.0 as usize].results;
-        let types: Vec<Ty> = types.iter().flat_map(word_types).collect();
+        let types: Vec<LowTy> = types.iter().flat_map(word_types).collect();
         let results = self.regs(types);
         let (function, site) = (low::FunctionId(callee.0), self.site);
         self.push(Stmt::Call { results: results.clone(), function, args, site });
@@ -134,22 +134,22 @@ impl Lower<'_, '_> {
     pub fn constant(&mut self, id: ConstantId) -> Vec<Operand> {
         let first = self.cx.constant(id);
         let init = self.cx.flat.constants[id.0 as usize].init;
-        let types: Vec<Ty> =
+        let types: Vec<LowTy> =
             self.cx.flat.functions[init.0 as usize].results.iter().flat_map(word_types).collect();
         let word = |i: usize| at(Operand::Constant(first + 1 + i as u32), 0);
         let state_word = at(Operand::Constant(first), 0);
         self.effects += 1;
-        let state = self.load(Ty::Int, state_word);
+        let state = self.load(LowTy::Int, state_word);
         let known = self.compare(Compare::IntEq, state, Operand::Int(2));
         let outer = self.begin();
         let open = self.compare(Compare::IntEq, state, Operand::Int(1));
         self.refuse(open, Raise::Cycle(id.0), Vec::new());
-        self.store(Ty::Int, state_word, Operand::Int(1));
+        self.store(LowTy::Int, state_word, Operand::Int(1));
         let values = self.call_with(init, Vec::new());
         for (i, (value, ty)) in values.into_iter().zip(&types).enumerate() {
             self.store(*ty, word(i), value);
         }
-        self.store(Ty::Int, state_word, Operand::Int(2));
+        self.store(LowTy::Int, state_word, Operand::Int(2));
         let compute = self.end(outer);
         self.push(Stmt::If(known, Vec::new(), compute));
         types.into_iter().enumerate().map(|(i, ty)| self.load(ty, word(i))).collect()

@@ -4,20 +4,20 @@
 //! body makes are made in their place, so nested comprehensions allocate once ("destination-passing style":
 //! Shaikhha et al., 2017). Else the first step decides, and rows are copied.
 
-use super::emit::{counted, elem_ty, element, layout, width, Array};
-use super::function::{Lower, Place};
+use super::emit::{counted, elem_ty, element, layout, width, ArrayParts};
+use super::function::{Destination, Lower};
 use super::scan::BlockNumber;
 use super::uses::{var, Use};
-use crate::low::{Compare, Expr, Operand, Reg, Stmt, Ty};
-use diffeo_array::ir::{Atom, Block, Elem, Op, Stmt as Statement, Ty as Flat, Var};
+use crate::low::{Compare, Expr, LowTy, Operand, Reg, Stmt};
+use diffeo_array::ir::{Atom, Block, Elem, FlatTy, Op, Stmt as Statement, Var};
 use diffeo_calculus::eval::MOST_ELEMENTS;
 
 /// A size of rows that is known before the loop, and how many of the sizes before it must be positive: else there
 /// are no such rows, and the size is not determined.
-type Known = (Operand, usize);
+type KnownRowSize = (Operand, usize);
 
 /// Where the elements of a result go.
-enum Target {
+enum ElementTarget {
     /// To the address of the first one and behind it.
     Allocated {
         data: Operand,
@@ -43,8 +43,8 @@ impl<'a> Lower<'_, 'a> {
         }
         let register = self.define_index(index);
         let index = Operand::Reg(register);
-        let plain = |(target, (elem, _)): (&Target, &(Elem, usize))| {
-            matches!(target, Target::Allocated { .. }) && !counted(*elem)
+        let plain = |(target, (elem, _)): (&ElementTarget, &(Elem, usize))| {
+            matches!(target, ElementTarget::Allocated { .. }) && !counted(*elem)
         };
         let candidate =
             if targets.iter().zip(&kinds).all(plain) { self.candidate(body) } else { None };
@@ -54,11 +54,11 @@ impl<'a> Lower<'_, 'a> {
         for ((target, row), (elem, rank)) in targets.iter().zip(&body.results).zip(&kinds) {
             // Where the row goes.
             let mut to = Operand::Null;
-            if let (Target::Allocated { data, length, placed }, 1..) = (target, *rank) {
+            if let (ElementTarget::Allocated { data, length, placed }, 1..) = (target, *rank) {
                 let before = self.mul(index, *length);
                 to = self.offset(element(*data, before, width(*elem)));
                 if let (true, Some(v)) = (*placed, var(row)) {
-                    self.placed.insert(v, Place { data: to });
+                    self.placed.insert(v, Destination { data: to });
                 }
             }
             rows.push(to);
@@ -75,23 +75,25 @@ impl<'a> Lower<'_, 'a> {
                 let (value, rest) = words.split_at(if *rank == 0 { 1 } else { 2 + rank });
                 words = rest;
                 match target {
-                    Target::Allocated { data, .. } if *rank == 0 => {
+                    ElementTarget::Allocated { data, .. } if *rank == 0 => {
                         self.store(elem_ty(*elem), element(*data, index, width(*elem)), value[0]);
                     }
-                    Target::Allocated { placed: true, .. } => {}
+                    ElementTarget::Allocated { placed: true, .. } => {}
                     // A loop, which can be done for several steps at once.
-                    Target::Allocated { length, .. } if self.is_built(&body.results[i]) => {
+                    ElementTarget::Allocated { length, .. } if self.is_built(&body.results[i]) => {
                         let (from, width, ty) =
-                            (Array::of(value).data, width(*elem), elem_ty(*elem));
+                            (ArrayParts::of(value).data, width(*elem), elem_ty(*elem));
                         self.each(*length, true, |code, j| {
                             let value = code.load(ty, element(from, j, width));
                             code.store(ty, element(to, j, width), value);
                         });
                     }
-                    Target::Allocated { length, .. } => {
-                        self.copy_elements(to, Array::of(value).data, *length, *elem);
+                    ElementTarget::Allocated { length, .. } => {
+                        self.copy_elements(to, ArrayParts::of(value).data, *length, *elem);
                     }
-                    Target::Open { .. } => self.row(target, index, count, &Array::of(value), *elem),
+                    ElementTarget::Open { .. } => {
+                        self.row(target, index, count, &ArrayParts::of(value), *elem)
+                    }
                 }
             }
             self.release_all(left.pending);
@@ -113,12 +115,12 @@ impl<'a> Lower<'_, 'a> {
     /// What a row consists of, and its rank.
     fn kind(&self, row: &Atom) -> (Elem, usize) {
         match self.atom_ty(row) {
-            Flat::Array(elem, rank) => (elem, usize::from(rank)),
-            Flat::Int => (Elem::Int, 0),
-            Flat::Bool => (Elem::Bool, 0),
-            Flat::Text => (Elem::Text, 0),
-            Flat::Box(id) => (Elem::Box(id), 0),
-            Flat::Real | Flat::Acc(_) | Flat::Stack(_) => (Elem::Real, 0),
+            FlatTy::Array(elem, rank) => (elem, usize::from(rank)),
+            FlatTy::Int => (Elem::Int, 0),
+            FlatTy::Bool => (Elem::Bool, 0),
+            FlatTy::Text => (Elem::Text, 0),
+            FlatTy::Box(id) => (Elem::Box(id), 0),
+            FlatTy::Real | FlatTy::Acc(_) | FlatTy::Stack(_) => (Elem::Real, 0),
         }
     }
 
@@ -130,7 +132,7 @@ impl<'a> Lower<'_, 'a> {
         count: Operand,
         (elem, rank): (Elem, usize),
         body: BlockNumber,
-    ) -> Target {
+    ) -> ElementTarget {
         let Some(known) = self.known_rows(row, &mut vec![body]) else {
             return self.open(v, count, rank);
         };
@@ -140,11 +142,11 @@ impl<'a> Lower<'_, 'a> {
         }
         let length = self.product(&factors);
         let placed = rank > 0 && self.is_made_for(row, body);
-        if let Some(Place { data }) = self.placed.get(&v).copied() {
+        if let Some(Destination { data }) = self.placed.get(&v).copied() {
             // Nothing looks at its sizes: it is made for this place alone.
             let sizes = std::iter::once(count).chain(known.iter().map(|(size, _)| *size)).collect();
-            self.define(v, Array { block: Operand::Null, data, sizes }.words());
-            return Target::Allocated { data, length, placed };
+            self.define(v, ArrayParts { block: Operand::Null, data, sizes }.words());
+            return ElementTarget::Allocated { data, length, placed };
         }
         let mut all = vec![count];
         all.extend(factors);
@@ -160,12 +162,12 @@ impl<'a> Lower<'_, 'a> {
                 Operand::Int(_) => Operand::Int(-1),
                 above => {
                     let some = self.compare(Compare::IntLt, Operand::Int(0), above);
-                    self.select(Ty::Int, some, size, Operand::Int(-1))
+                    self.select(LowTy::Int, some, size, Operand::Int(-1))
                 }
             });
         }
-        self.define(v, Array { block, data, sizes }.words());
-        Target::Allocated { data, length, placed }
+        self.define(v, ArrayParts { block, data, sizes }.words());
+        ElementTarget::Allocated { data, length, placed }
     }
 
     /// A size that is not wrong: if it is, the body fails before it makes a row.
@@ -174,14 +176,14 @@ impl<'a> Lower<'_, 'a> {
             Operand::Int(0..=MOST_ELEMENTS) => size,
             _ => {
                 let right = self.compare(Compare::Below, size, Operand::Int(MOST_ELEMENTS + 1));
-                self.select(Ty::Int, right, size, Operand::Int(0))
+                self.select(LowTy::Int, right, size, Operand::Int(0))
             }
         }
     }
 
     /// The sizes of the rows that a body leaves, if they are known before it, and before the bodies around it
     /// that are counted as `within`.
-    fn known_rows(&self, row: &Atom, within: &mut Vec<BlockNumber>) -> Option<Vec<Known>> {
+    fn known_rows(&self, row: &Atom, within: &mut Vec<BlockNumber>) -> Option<Vec<KnownRowSize>> {
         let sure = |sizes: &[Operand]| Some(sizes.iter().map(|size| (*size, 0)).collect());
         if self.kind(row).1 == 0 {
             return Some(Vec::new());
@@ -233,12 +235,12 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// A result that the first step allocates.
-    fn open(&mut self, v: Var, count: Operand, rank: usize) -> Target {
-        let (block, data) = (self.reg(Ty::Ptr), self.reg(Ty::Ptr));
+    fn open(&mut self, v: Var, count: Operand, rank: usize) -> ElementTarget {
+        let (block, data) = (self.reg(LowTy::Ptr), self.reg(LowTy::Ptr));
         self.assign(block, Operand::Null);
         self.assign(data, Operand::Null);
-        let sizes = self.regs(vec![Ty::Int; rank]);
-        let length = self.reg(Ty::Int);
+        let sizes = self.regs(vec![LowTy::Int; rank]);
+        let length = self.reg(LowTy::Int);
         for size in &sizes {
             self.assign(*size, Operand::Int(-1));
         }
@@ -246,12 +248,19 @@ impl<'a> Lower<'_, 'a> {
         let mut words = vec![Operand::Reg(block), Operand::Reg(data), count];
         words.extend(sizes.iter().map(|size| Operand::Reg(*size)));
         self.define(v, words);
-        Target::Open { block, data, sizes, length }
+        ElementTarget::Open { block, data, sizes, length }
     }
 
     /// Puts a row into what the first step allocated, or allocates it.
-    fn row(&mut self, target: &Target, index: Operand, count: Operand, row: &Array, elem: Elem) {
-        let Target::Open { block, data, sizes, length } = target else { return };
+    fn row(
+        &mut self,
+        target: &ElementTarget,
+        index: Operand,
+        count: Operand,
+        row: &ArrayParts,
+        elem: Elem,
+    ) {
+        let ElementTarget::Open { block, data, sizes, length } = target else { return };
         let first = self.compare(Compare::IntEq, index, Operand::Int(0));
         let outer = self.begin();
         for (size, found) in sizes.iter().zip(&row.sizes) {

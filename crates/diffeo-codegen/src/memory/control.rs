@@ -1,15 +1,15 @@
 //! Choices and loops.
 
 use super::block::Given;
-use super::emit::{Array, Mark};
+use super::emit::{ArrayParts, EffectMark};
 use super::function::Lower;
-use super::loops::Steps;
+use super::loops::StepLoop;
 use super::unique::{stays, Stays};
 use super::uses::{statements, var, Use};
 use super::Polls;
-use crate::low::{Binary, Compare, Expr, For, Operand, Reg, Stmt, Ty, Unary};
+use crate::low::{Binary, Compare, Expr, For, LowTy, Operand, Reg, Stmt, Unary};
 use diffeo_array::ir::walk;
-use diffeo_array::ir::{Atom, Block, Carried, Op, Reduction, Stmt as Statement, Ty as Flat, Var};
+use diffeo_array::ir::{Atom, Block, Carried, FlatTy, Op, Reduction, Stmt as Statement, Var};
 use diffeo_calculus::prim::{IntOp, RealOp};
 use hashbrown::HashMap;
 
@@ -138,12 +138,12 @@ impl<'a> Lower<'_, 'a> {
         index: Reg,
         count: Operand,
         mut body: Vec<Stmt>,
-        mark: Mark,
+        mark: EffectMark,
         carried: &[Reg],
         reductions: Vec<(Reg, Reduction)>,
         separate: bool,
         short: bool,
-    ) -> Steps {
+    ) -> StepLoop {
         let independent = self.effects == mark.effects && carried.is_empty();
         let separate = separate || independent;
         let quiet = self.exits == mark.exits;
@@ -158,7 +158,7 @@ impl<'a> Lower<'_, 'a> {
         }
         let from = Operand::Int(0);
         let step = For { index, from, to: count, body, independent, separate, reductions };
-        Steps { step, in_parts }
+        StepLoop { step, in_parts }
     }
 
     /// Notes which carried arrays have the only references to their blocks, at each step. With `count`, arrays
@@ -180,8 +180,8 @@ impl<'a> Lower<'_, 'a> {
                     self.unshared.extend([c.param, results[i]]);
                 }
                 (Stays::Changed, Some(count)) => {
-                    let Flat::Array(elem, _) = self.ty(c.param) else { continue };
-                    let array = Array::of(&self.words(&Atom::Var(c.param)));
+                    let FlatTy::Array(elem, _) = self.ty(c.param) else { continue };
+                    let array = ArrayParts::of(&self.words(&Atom::Var(c.param)));
                     let (Operand::Reg(block), Operand::Reg(data)) = (array.block, array.data)
                     else {
                         continue;
@@ -285,7 +285,7 @@ impl<'a> Lower<'_, 'a> {
                 Stmt::Set(_, Expr::Binary(Binary::Add, a, b)) if a == own => b,
                 Stmt::Set(_, Expr::Binary(Binary::Add, a, b)) if b == own => a,
                 Stmt::Set(_, Expr::Binary(Binary::Sub, a, b)) if a == own => {
-                    self.set(Ty::Real, Expr::Unary(Unary::Neg, b))
+                    self.set(LowTy::Real, Expr::Unary(Unary::Neg, b))
                 }
                 _ => {
                     self.end(outer);
@@ -315,7 +315,7 @@ impl<'a> Lower<'_, 'a> {
 
     /// The register of an index.
     pub fn define_index(&mut self, index: Var) -> Reg {
-        let reg = self.reg(Ty::Int);
+        let reg = self.reg(LowTy::Int);
         self.define(index, vec![Operand::Reg(reg)]);
         reg
     }
@@ -331,7 +331,7 @@ impl<'a> Lower<'_, 'a> {
     ) -> bool {
         let regs = self.carry(carried);
         self.only_references(results, carried, body, given, None);
-        let steps = self.reg(Ty::Int);
+        let steps = self.reg(LowTy::Int);
         self.assign(steps, Operand::Int(0));
         let outer = self.begin();
         let left = self.block(cond, Vec::new(), |_, _| Use::Read);
@@ -361,7 +361,7 @@ impl<'a> Lower<'_, 'a> {
         let count = self.word(count);
         let mut reductions = Vec::new();
         for how in how {
-            let reg = self.reg(Ty::Real);
+            let reg = self.reg(LowTy::Real);
             self.assign(reg, Operand::Real(neutral(*how)));
             reductions.push((reg, *how));
         }

@@ -2,9 +2,9 @@
 //!
 //! The number of steps of an inner loop is a factor where it is known before the loop; else it is guessed.
 
-use super::emit::Code;
+use super::emit::CodeBuilder;
 use super::loops::whole;
-use crate::low::{Binary, Expr, For, Function, Operand, Reg, Runtime, Stmt, Ty, Unary};
+use crate::low::{Binary, Expr, For, LowFunction, LowTy, Operand, Reg, Runtime, Stmt, Unary};
 use diffeo_base::deep;
 use diffeo_calculus::prim::{RealOp, TextOp};
 
@@ -48,13 +48,13 @@ impl Cost {
     }
 
     /// Emits code that computes the cost, a Real.
-    pub fn emit(&self, code: &mut Code) -> Operand {
+    pub fn emit(&self, code: &mut CodeBuilder) -> Operand {
         let mut sum = Operand::Real(self.fixed);
         for (steps, step) in &self.loops {
             let step = step.emit(code);
-            let steps = code.set(Ty::Real, Expr::Unary(Unary::ToReal, *steps));
-            let product = code.set(Ty::Real, Expr::Binary(Binary::Mul, steps, step));
-            sum = code.set(Ty::Real, Expr::Binary(Binary::Add, sum, product));
+            let steps = code.set(LowTy::Real, Expr::Unary(Unary::ToReal, *steps));
+            let product = code.set(LowTy::Real, Expr::Binary(Binary::Mul, steps, step));
+            sum = code.set(LowTy::Real, Expr::Binary(Binary::Add, sum, product));
         }
         sum
     }
@@ -68,7 +68,7 @@ pub(super) fn of_step(functions: &[f64], step: &For, first: u32) -> Cost {
 }
 
 /// The cost of a function.
-pub(super) fn of_function(functions: &[f64], function: &Function) -> f64 {
+pub(super) fn of_function(functions: &[f64], function: &LowFunction) -> f64 {
     if function.blocks.is_some() {
         // The loop as it stands beside the call counts.
         return 0.0;

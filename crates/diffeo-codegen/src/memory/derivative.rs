@@ -1,15 +1,15 @@
 //! Accumulators and stacks.
 
 use super::block::Given;
-use super::emit::{at, counted, elem_ty, element, Array, PLAIN};
+use super::emit::{at, counted, elem_ty, element, ArrayParts, PLAIN};
 use super::function::Lower;
 use super::uses::statements;
 use crate::low::{
-    Address, Binary, Compare, Expr, Operand, Raise, Runtime, Ty, DATA, STACK_DATA, STACK_LENGTH,
+    Address, Binary, Compare, Expr, LowTy, Operand, Raise, Runtime, DATA, STACK_DATA, STACK_LENGTH,
     STACK_ROOM,
 };
 use diffeo_array::ir::walk::{has_regions, Accumulators};
-use diffeo_array::ir::{Atom, Block, Elem, Op, Stmt, Ty as Flat, Var};
+use diffeo_array::ir::{Atom, Block, Elem, FlatTy, Op, Stmt, Var};
 
 impl Lower<'_, '_> {
     /// If a step uses accumulators at its own index only, so that no other step uses the same elements: how often it
@@ -83,10 +83,10 @@ impl Lower<'_, '_> {
         if self.in_loop {
             let count = self.product(&sizes);
             self.each(count, true, |code, i| {
-                code.store(Ty::Real, element(data, i, 8), Operand::Real(0.0));
+                code.store(LowTy::Real, element(data, i, 8), Operand::Real(0.0));
             });
         }
-        Array { block, data, sizes }.words()
+        ArrayParts { block, data, sizes }.words()
     }
 
     fn acc_place(&mut self, acc: &Atom, indices: &[Atom]) -> Address {
@@ -101,14 +101,14 @@ impl Lower<'_, '_> {
     pub fn acc_add(&mut self, acc: &Atom, indices: &[Atom], value: &Atom) {
         let address = self.acc_place(acc, indices);
         let value = self.word(value);
-        let old = self.load(Ty::Real, address);
-        let sum = self.set(Ty::Real, Expr::Binary(Binary::Add, old, value));
-        self.store(Ty::Real, address, sum);
+        let old = self.load(LowTy::Real, address);
+        let sum = self.set(LowTy::Real, Expr::Binary(Binary::Add, old, value));
+        self.store(LowTy::Real, address, sum);
     }
 
     /// Adds to all elements.
     pub fn acc_add_array(&mut self, acc: &Atom, array: &Atom) {
-        let Flat::Array(..) = self.atom_ty(array) else {
+        let FlatTy::Array(..) = self.atom_ty(array) else {
             return self.acc_add(acc, &[], array);
         };
         let (acc, array) = (self.array(acc), self.array(array));
@@ -117,24 +117,24 @@ impl Lower<'_, '_> {
         // Each step has its own element, and no array lies in the block of an accumulator.
         self.each(count, true, |code, i| {
             let to = element(acc.data, i, 8);
-            let value = code.load(Ty::Real, element(array.data, i, 8));
-            let old = code.load(Ty::Real, to);
-            let sum = code.set(Ty::Real, Expr::Binary(Binary::Add, old, value));
-            code.store(Ty::Real, to, sum);
+            let value = code.load(LowTy::Real, element(array.data, i, 8));
+            let old = code.load(LowTy::Real, to);
+            let sum = code.set(LowTy::Real, Expr::Binary(Binary::Add, old, value));
+            code.store(LowTy::Real, to, sum);
         });
     }
 
     /// An element.
     pub fn acc_read(&mut self, acc: &Atom, indices: &[Atom]) -> Operand {
         let address = self.acc_place(acc, indices);
-        self.load(Ty::Real, address)
+        self.load(LowTy::Real, address)
     }
 
     /// An element, which becomes 0.
     pub fn acc_take(&mut self, acc: &Atom, indices: &[Atom]) -> Operand {
         let address = self.acc_place(acc, indices);
-        let value = self.load(Ty::Real, address);
-        self.store(Ty::Real, address, Operand::Real(0.0));
+        let value = self.load(LowTy::Real, address);
+        self.store(LowTy::Real, address, Operand::Real(0.0));
         value
     }
 
@@ -146,13 +146,13 @@ impl Lower<'_, '_> {
             return array.words();
         }
         let words = if array.sizes.is_empty() {
-            vec![self.load(Ty::Real, at(array.data, 0))]
+            vec![self.load(LowTy::Real, at(array.data, 0))]
         } else {
             let count = self.product(&array.sizes);
             let bytes = self.bytes(count, Elem::Real);
             let (block, data) = self.allocate(Operand::Int(PLAIN), bytes);
             self.runtime(Runtime::Copy, vec![data, array.data, bytes]);
-            Array { block, data, sizes: array.sizes }.words()
+            ArrayParts { block, data, sizes: array.sizes }.words()
         };
         if given.own {
             self.release(array.block);
@@ -168,7 +168,7 @@ impl Lower<'_, '_> {
     }
 
     fn stack_elems(&self, stack: &Atom) -> Box<[Elem]> {
-        if let Flat::Stack(elems) = self.atom_ty(stack) {
+        if let FlatTy::Stack(elems) = self.atom_ty(stack) {
             elems
         } else {
             Box::default()
@@ -177,7 +177,7 @@ impl Lower<'_, '_> {
 
     /// The address of the tuple at a position.
     fn tuple(&mut self, block: Operand, position: Operand, words: usize) -> Operand {
-        let data = self.load(Ty::Ptr, at(block, STACK_DATA));
+        let data = self.load(LowTy::Ptr, at(block, STACK_DATA));
         let word = self.mul(position, Operand::Int(words as i64));
         self.offset(element(data, word, 8))
     }
@@ -187,8 +187,8 @@ impl Lower<'_, '_> {
         let elems = self.stack_elems(stack);
         let block = self.word(stack);
         self.effects += 1;
-        let length = self.load(Ty::Int, at(block, STACK_LENGTH));
-        let room = self.load(Ty::Int, at(block, STACK_ROOM));
+        let length = self.load(LowTy::Int, at(block, STACK_LENGTH));
+        let room = self.load(LowTy::Int, at(block, STACK_ROOM));
         let full = self.compare(Compare::IntEq, length, room);
         let outer = self.begin();
         let grown = self.runtime_one(Runtime::StackGrow, vec![block]);
@@ -201,14 +201,14 @@ impl Lower<'_, '_> {
             self.store(elem_ty(*elem), at(tuple, 8 * i as i64), value);
         }
         let more = self.add(length, Operand::Int(1));
-        self.store(Ty::Int, at(block, STACK_LENGTH), more);
+        self.store(LowTy::Int, at(block, STACK_LENGTH), more);
     }
 
     /// How many tuples there are.
     pub fn stack_length(&mut self, stack: &Atom) -> Operand {
         let block = self.word(stack);
         self.effects += 1;
-        self.load(Ty::Int, at(block, STACK_LENGTH))
+        self.load(LowTy::Int, at(block, STACK_LENGTH))
     }
 
     /// A tuple.

@@ -1,8 +1,8 @@
 //! A function of Low under construction: registers, statements, small expressions.
 
 use crate::low::{
-    Address, Binary, Checked, Compare, Expr, For, Function, FunctionId, Operand, Raise, Reg,
-    Runtime, Stmt, Ty, COUNT, DATA, NOWHERE,
+    Address, Binary, Checked, Compare, Expr, For, FunctionId, LowFunction, LowTy, Operand, Raise,
+    Reg, Runtime, Stmt, COUNT, DATA, NOWHERE,
 };
 use diffeo_array::ir::{Elem, Reduction, SiteId};
 use diffeo_calculus::prim::RealOp;
@@ -13,9 +13,9 @@ pub(super) const PLAIN: i64 = 0;
 pub(super) const REFERENCES: i64 = 2;
 
 /// Registers and statements.
-pub(super) struct Code {
+pub(super) struct CodeBuilder {
     /// The types of the registers.
-    pub registers: Vec<Ty>,
+    pub registers: Vec<LowTy>,
     /// The statements of the innermost open list.
     pub out: Vec<Stmt>,
     /// Whether it can fail.
@@ -31,16 +31,16 @@ pub(super) struct Code {
 
 /// The numbers of effects and exits at some point.
 #[derive(Clone, Copy)]
-pub(super) struct Mark {
-    /// [`Code::effects`]
+pub(super) struct EffectMark {
+    /// [`CodeBuilder::effects`]
     pub effects: u64,
-    /// [`Code::exits`]
+    /// [`CodeBuilder::exits`]
     pub exits: u64,
 }
 
 /// An array or accumulator: what it is made of.
 #[derive(Clone, Debug)]
-pub(super) struct Array {
+pub(super) struct ArrayParts {
     /// The block that it lies in.
     pub block: Operand,
     /// The address of the first element.
@@ -49,7 +49,7 @@ pub(super) struct Array {
     pub sizes: Vec<Operand>,
 }
 
-impl Array {
+impl ArrayParts {
     /// Its words, in the order of the registers of an array.
     pub fn words(self) -> Vec<Operand> {
         let mut words = vec![self.block, self.data];
@@ -58,21 +58,21 @@ impl Array {
     }
 
     /// The array of these words.
-    pub fn of(words: &[Operand]) -> Array {
+    pub fn of(words: &[Operand]) -> ArrayParts {
         let mut words = words.iter().copied();
         let mut next = || words.next().unwrap_or(Operand::Null);
         let (block, data) = (next(), next());
-        Array { block, data, sizes: words.collect() }
+        ArrayParts { block, data, sizes: words.collect() }
     }
 }
 
 /// The type of an element in registers and in memory.
-pub(super) fn elem_ty(elem: Elem) -> Ty {
+pub(super) fn elem_ty(elem: Elem) -> LowTy {
     match elem {
-        Elem::Real => Ty::Real,
-        Elem::Int => Ty::Int,
-        Elem::Bool => Ty::Bool,
-        Elem::Text | Elem::Box(_) => Ty::Ptr,
+        Elem::Real => LowTy::Real,
+        Elem::Int => LowTy::Int,
+        Elem::Bool => LowTy::Bool,
+        Elem::Text | Elem::Box(_) => LowTy::Ptr,
     }
 }
 
@@ -107,15 +107,15 @@ pub(super) fn element(data: Operand, index: Operand, width: i64) -> Address {
     }
 }
 
-impl Code {
+impl CodeBuilder {
     /// The present numbers of effects and exits.
-    pub fn mark(&self) -> Mark {
-        Mark { effects: self.effects, exits: self.exits }
+    pub fn mark(&self) -> EffectMark {
+        EffectMark { effects: self.effects, exits: self.exits }
     }
 
     /// An empty function.
-    pub fn new() -> Code {
-        Code {
+    pub fn new() -> CodeBuilder {
+        CodeBuilder {
             registers: Vec::new(),
             out: Vec::new(),
             fails: false,
@@ -126,13 +126,13 @@ impl Code {
     }
 
     /// A new register.
-    pub fn reg(&mut self, ty: Ty) -> Reg {
+    pub fn reg(&mut self, ty: LowTy) -> Reg {
         self.registers.push(ty);
         Reg(self.registers.len() as u32 - 1)
     }
 
     /// New registers.
-    pub fn regs(&mut self, types: impl IntoIterator<Item = Ty>) -> Vec<Reg> {
+    pub fn regs(&mut self, types: impl IntoIterator<Item = LowTy>) -> Vec<Reg> {
         types.into_iter().map(|ty| self.reg(ty)).collect()
     }
 
@@ -141,7 +141,7 @@ impl Code {
         self.out.push(stmt);
     }
 
-    /// Begins a list of statements; [`Code::end`] takes the outer list, which it gives.
+    /// Begins a list of statements; [`CodeBuilder::end`] takes the outer list, which it gives.
     pub fn begin(&mut self) -> Vec<Stmt> {
         std::mem::take(&mut self.out)
     }
@@ -152,14 +152,14 @@ impl Code {
     }
 
     /// The statements that `fill` adds.
-    pub fn list(&mut self, fill: impl FnOnce(&mut Code)) -> Vec<Stmt> {
+    pub fn list(&mut self, fill: impl FnOnce(&mut CodeBuilder)) -> Vec<Stmt> {
         let outer = self.begin();
         fill(self);
         self.end(outer)
     }
 
     /// A new register with this value.
-    pub fn set(&mut self, ty: Ty, expr: Expr) -> Operand {
+    pub fn set(&mut self, ty: LowTy, expr: Expr) -> Operand {
         let reg = self.reg(ty);
         self.push(Stmt::Set(reg, expr));
         Operand::Reg(reg)
@@ -199,7 +199,7 @@ impl Code {
         match (a, b) {
             (Operand::Int(a), Operand::Int(b)) => Operand::Int(a.wrapping_add(b)),
             (a, Operand::Int(0)) | (Operand::Int(0), a) => a,
-            (a, b) => self.set(Ty::Int, Expr::Binary(Binary::IntAdd, a, b)),
+            (a, b) => self.set(LowTy::Int, Expr::Binary(Binary::IntAdd, a, b)),
         }
     }
 
@@ -208,7 +208,7 @@ impl Code {
         match (a, b) {
             (Operand::Int(a), Operand::Int(b)) => Operand::Int(a.wrapping_sub(b)),
             (a, Operand::Int(0)) => a,
-            (a, b) => self.set(Ty::Int, Expr::Binary(Binary::IntSub, a, b)),
+            (a, b) => self.set(LowTy::Int, Expr::Binary(Binary::IntSub, a, b)),
         }
     }
 
@@ -218,7 +218,7 @@ impl Code {
             (Operand::Int(a), Operand::Int(b)) => Operand::Int(a.wrapping_mul(b)),
             (Operand::Int(0), _) | (_, Operand::Int(0)) => Operand::Int(0),
             (a, Operand::Int(1)) | (Operand::Int(1), a) => a,
-            (a, b) => self.set(Ty::Int, Expr::Binary(Binary::IntMul, a, b)),
+            (a, b) => self.set(LowTy::Int, Expr::Binary(Binary::IntMul, a, b)),
         }
     }
 
@@ -233,16 +233,16 @@ impl Code {
 
     /// A comparison.
     pub fn compare(&mut self, op: Compare, a: Operand, b: Operand) -> Operand {
-        self.set(Ty::Bool, Expr::Compare(op, a, b))
+        self.set(LowTy::Bool, Expr::Compare(op, a, b))
     }
 
     /// A choice.
-    pub fn select(&mut self, ty: Ty, c: Operand, a: Operand, b: Operand) -> Operand {
+    pub fn select(&mut self, ty: LowTy, c: Operand, a: Operand, b: Operand) -> Operand {
         self.set(ty, Expr::Select(c, a, b))
     }
 
     /// Loads a value.
-    pub fn load(&mut self, ty: Ty, address: Address) -> Operand {
+    pub fn load(&mut self, ty: LowTy, address: Address) -> Operand {
         self.set(ty, Expr::Load(ty, address))
     }
 
@@ -251,11 +251,11 @@ impl Code {
         if address.index == Operand::Int(0) && address.offset == 0 {
             return address.base;
         }
-        self.set(Ty::Ptr, Expr::Offset(address))
+        self.set(LowTy::Ptr, Expr::Offset(address))
     }
 
     /// Stores a value.
-    pub fn store(&mut self, ty: Ty, address: Address, value: Operand) {
+    pub fn store(&mut self, ty: LowTy, address: Address, value: Operand) {
         self.push(Stmt::Store(ty, address, value));
     }
 
@@ -272,7 +272,12 @@ impl Code {
     }
 
     /// A call of a function that does not fail.
-    pub fn call(&mut self, id: FunctionId, args: Vec<Operand>, results: Vec<Ty>) -> Vec<Operand> {
+    pub fn call(
+        &mut self,
+        id: FunctionId,
+        args: Vec<Operand>,
+        results: Vec<LowTy>,
+    ) -> Vec<Operand> {
         let results = self.regs(results);
         let site = NOWHERE;
         self.push(Stmt::Call { results: results.clone(), function: id, args, site });
@@ -336,7 +341,7 @@ impl Code {
             if *size == Operand::Int(1) {
                 continue;
             }
-            let (result, overflow) = (self.reg(Ty::Int), self.reg(Ty::Bool));
+            let (result, overflow) = (self.reg(LowTy::Int), self.reg(LowTy::Bool));
             let op = Checked::Mul;
             self.push(Stmt::Checked { op, result, overflow, a: product, b: *size });
             self.refuse(Operand::Reg(overflow), Raise::Memory, Vec::new());
@@ -347,11 +352,11 @@ impl Code {
 
     /// Whether a block has one reference; of null, false.
     pub fn unshared(&mut self, block: Operand) -> Operand {
-        let only = self.reg(Ty::Bool);
+        let only = self.reg(LowTy::Bool);
         self.assign(only, Operand::Bool(false));
         let some = self.compare(Compare::IntNe, block, Operand::Null);
         let test = self.list(|code| {
-            let count = code.load(Ty::Int, at(block, COUNT));
+            let count = code.load(LowTy::Int, at(block, COUNT));
             code.push(Stmt::Set(only, Expr::Compare(Compare::IntEq, count, Operand::Int(1))));
         });
         self.push(Stmt::If(some, test, Vec::new()));
@@ -363,9 +368,9 @@ impl Code {
         &mut self,
         count: Operand,
         independent: bool,
-        step: impl FnOnce(&mut Code, Operand),
+        step: impl FnOnce(&mut CodeBuilder, Operand),
     ) {
-        let index = self.reg(Ty::Int);
+        let index = self.reg(LowTy::Int);
         let body = self.list(|code| step(code, Operand::Reg(index)));
         let (from, to) = (Operand::Int(0), count);
         let reductions = Vec::new();
@@ -377,7 +382,7 @@ impl Code {
     pub fn extremum(&mut self, op: RealOp, a: Operand, b: Operand) -> Operand {
         let (known, other) = match (a, b) {
             (Operand::Real(x), other) | (other, Operand::Real(x)) if !x.is_nan() => (x, other),
-            _ => return self.set(Ty::Real, Expr::Math(op, a, b)),
+            _ => return self.set(LowTy::Real, Expr::Math(op, a, b)),
         };
         let least = op == RealOp::Min;
         // Which zero the other one is decides if that of the other sign would not be the result.
@@ -388,7 +393,7 @@ impl Code {
         let known = Operand::Real(known);
         let (low, high) = if least { (known, other) } else { (other, known) };
         let is_known = self.compare(how, low, high);
-        self.select(Ty::Real, is_known, known, other)
+        self.select(LowTy::Real, is_known, known, other)
     }
 
     /// The combination of a reduction's value so far with the next one.
@@ -401,8 +406,8 @@ impl Code {
     }
 
     /// The finished function.
-    pub fn finish(self, name: String, params: Vec<Reg>, results: Vec<Ty>) -> Function {
-        Function {
+    pub fn finish(self, name: String, params: Vec<Reg>, results: Vec<LowTy>) -> LowFunction {
+        LowFunction {
             name,
             registers: self.registers,
             params,

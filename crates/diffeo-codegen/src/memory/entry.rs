@@ -1,17 +1,17 @@
 //! The function that callers of the program call.
 
-use super::emit::{at, Code};
+use super::emit::{at, CodeBuilder};
 use super::helpers::Helper;
-use super::{symbol, word_types, words, Cx};
-use crate::low::{FunctionId, Operand, Stmt, Ty};
+use super::{symbol, word_types, words, MemoryCx};
+use crate::low::{FunctionId, LowTy, Operand, Stmt};
 use diffeo_array::typing::param_types;
 
 /// Makes the entry, whose arguments and results are arrays of words.
-pub(super) fn entry(cx: &mut Cx) -> FunctionId {
+pub(super) fn entry(cx: &mut MemoryCx) -> FunctionId {
     let flat = cx.flat;
     let function = &flat.functions[flat.entry.0 as usize];
-    let mut code = Code::new();
-    let params = code.regs([Ty::Ptr, Ty::Ptr]);
+    let mut code = CodeBuilder::new();
+    let params = code.regs([LowTy::Ptr, LowTy::Ptr]);
     let [from, to] = [params[0], params[1]].map(Operand::Reg);
     let mut args = Vec::new();
     for (i, param) in param_types(function).iter().enumerate() {
@@ -25,7 +25,7 @@ pub(super) fn entry(cx: &mut Cx) -> FunctionId {
             code.call(retain, vec![args[first]], Vec::new());
         }
     }
-    let types: Vec<Ty> = function.results.iter().flat_map(word_types).collect();
+    let types: Vec<LowTy> = function.results.iter().flat_map(word_types).collect();
     code.fails = cx.functions[flat.entry.0 as usize].as_ref().is_some_and(|f| f.fallible);
     let results = code.call(FunctionId(flat.entry.0), args, types.clone());
     for (i, (value, ty)) in results.into_iter().zip(types).enumerate() {

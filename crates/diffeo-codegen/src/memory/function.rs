@@ -1,19 +1,19 @@
 //! Translation of a function: the words that variables stand for, and what all other files use.
 
 use super::borrows::Owners;
-use super::emit::{Array, Code};
+use super::emit::{ArrayParts, CodeBuilder};
 use super::helpers::Helper;
 use super::scan::Scan;
 use super::uses::Use;
-use super::{symbol, word_types, words, Cx};
+use super::{symbol, word_types, words, MemoryCx};
 use crate::low::{self, Operand, Stmt};
-use diffeo_array::ir::{Atom, Elem, Function, FunctionId, SiteId, Ty, Var};
+use diffeo_array::ir::{Atom, Elem, FlatTy, Function, FunctionId, SiteId, Var};
 use hashbrown::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 
 /// The destination of rows of an array that is being made, instead of a block of their own.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Destination {
     /// The address of the first element.
     pub data: Operand,
 }
@@ -21,7 +21,7 @@ pub(super) struct Place {
 /// The translation of a function to Low.
 pub(super) struct Lower<'c, 'a> {
     /// The module.
-    pub cx: &'c mut Cx<'a>,
+    pub cx: &'c mut MemoryCx<'a>,
     /// The function.
     pub source: &'a Function,
     id: FunctionId,
@@ -32,25 +32,25 @@ pub(super) struct Lower<'c, 'a> {
     /// What stands for each variable that is defined.
     values: Vec<Box<[Operand]>>,
     /// The results of statements that have a destination.
-    pub placed: HashMap<Var, Place>,
+    pub placed: HashMap<Var, Destination>,
     /// Variables with a reference of their own to a block that nothing else refers to.
     pub unshared: HashSet<Var>,
     /// Whether this is within steps that may be done at once.
     pub within: bool,
     /// Whether this is within a loop.
     pub in_loop: bool,
-    code: Code,
+    code: CodeBuilder,
 }
 
 impl Deref for Lower<'_, '_> {
-    type Target = Code;
-    fn deref(&self) -> &Code {
+    type Target = CodeBuilder;
+    fn deref(&self) -> &CodeBuilder {
         &self.code
     }
 }
 
 impl DerefMut for Lower<'_, '_> {
-    fn deref_mut(&mut self) -> &mut Code {
+    fn deref_mut(&mut self) -> &mut CodeBuilder {
         &mut self.code
     }
 }
@@ -58,20 +58,20 @@ impl DerefMut for Lower<'_, '_> {
 impl<'c, 'a> Lower<'c, 'a> {
     /// The translation of a function, at its beginning.
     pub fn new(
-        cx: &'c mut Cx<'a>,
+        cx: &'c mut MemoryCx<'a>,
         source: &'a Function,
         id: FunctionId,
         scan: &'c Scan<'a>,
         owners: &'c Owners,
     ) -> Self {
         let values = vec![Box::default(); source.vars.len()];
-        let (placed, unshared, code) = (HashMap::new(), HashSet::new(), Code::new());
+        let (placed, unshared, code) = (HashMap::new(), HashSet::new(), CodeBuilder::new());
         let (within, in_loop) = (false, false);
         Lower { cx, source, id, scan, owners, values, placed, unshared, within, in_loop, code }
     }
 
     /// The function in Low.
-    pub fn function(mut self, recursive: Option<SiteId>) -> low::Function {
+    pub fn function(mut self, recursive: Option<SiteId>) -> low::LowFunction {
         self.fails = recursive.is_some();
         let mut params = Vec::new();
         let mut owned = Vec::new();
@@ -95,24 +95,24 @@ impl<'c, 'a> Lower<'c, 'a> {
     }
 
     /// The type of a variable.
-    pub fn ty(&self, v: Var) -> &'a Ty {
+    pub fn ty(&self, v: Var) -> &'a FlatTy {
         &self.source.vars[v.0 as usize].ty
     }
 
     /// The type of an operand.
-    pub fn atom_ty(&self, atom: &Atom) -> Ty {
+    pub fn atom_ty(&self, atom: &Atom) -> FlatTy {
         match atom {
             Atom::Var(v) => self.ty(*v).clone(),
-            Atom::Real(_) => Ty::Real,
-            Atom::Int(_) => Ty::Int,
-            Atom::Bool(_) => Ty::Bool,
+            Atom::Real(_) => FlatTy::Real,
+            Atom::Int(_) => FlatTy::Int,
+            Atom::Bool(_) => FlatTy::Bool,
             Atom::Unused(ty) => ty.clone(),
         }
     }
 
     /// What an array holds, and its rank.
     pub fn array_ty(&self, atom: &Atom) -> (Elem, usize) {
-        if let Ty::Array(elem, rank) = self.atom_ty(atom) {
+        if let FlatTy::Array(elem, rank) = self.atom_ty(atom) {
             (elem, usize::from(rank))
         } else {
             (Elem::Real, 0)
@@ -163,8 +163,8 @@ impl<'c, 'a> Lower<'c, 'a> {
     }
 
     /// An array or accumulator.
-    pub fn array(&self, atom: &Atom) -> Array {
-        Array::of(&self.words(atom))
+    pub fn array(&self, atom: &Atom) -> ArrayParts {
+        ArrayParts::of(&self.words(atom))
     }
 
     /// Calls a function beside those of the program.
@@ -196,12 +196,12 @@ fn is_counted(block: Operand) -> bool {
 }
 
 /// The words of a value that nothing reads.
-pub(super) fn unused(ty: &Ty) -> Vec<Operand> {
+pub(super) fn unused(ty: &FlatTy) -> Vec<Operand> {
     let zero = |(ty, _)| match ty {
-        low::Ty::Int => Operand::Int(0),
-        low::Ty::Real => Operand::Real(0.0),
-        low::Ty::Bool => Operand::Bool(false),
-        low::Ty::Ptr => Operand::Null,
+        low::LowTy::Int => Operand::Int(0),
+        low::LowTy::Real => Operand::Real(0.0),
+        low::LowTy::Bool => Operand::Bool(false),
+        low::LowTy::Ptr => Operand::Null,
     };
     words(ty).into_iter().map(zero).collect()
 }

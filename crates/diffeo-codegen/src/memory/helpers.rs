@@ -1,11 +1,11 @@
 //! Helper functions that the translation adds to those of the program, each when it is first needed. None of them
 //! fails.
 
-use super::emit::{at, Code, PLAIN, REFERENCES};
+use super::emit::{at, CodeBuilder, PLAIN, REFERENCES};
 use super::parallel::block_steps;
 use crate::low::{
-    Binary, Checked, Compare, Expr, Function, Operand, Runtime, Stmt, Ty, BYTES, CAPACITY, COUNT,
-    DATA,
+    Binary, Checked, Compare, Expr, LowFunction, LowTy, Operand, Runtime, Stmt, BYTES, CAPACITY,
+    COUNT, DATA,
 };
 
 /// A helper function.
@@ -33,30 +33,34 @@ pub(super) enum Helper {
 
 impl Helper {
     /// The types of the results.
-    pub fn results(self) -> Vec<Ty> {
+    pub fn results(self) -> Vec<LowTy> {
         match self {
             Helper::Retain | Helper::Release => Vec::new(),
             Helper::CopyPlain
             | Helper::CopyReferences
             | Helper::GrowPlain
-            | Helper::GrowReferences => vec![Ty::Ptr, Ty::Ptr],
-            Helper::Power => vec![Ty::Int, Ty::Bool],
-            Helper::BlockSteps => vec![Ty::Int],
+            | Helper::GrowReferences => vec![LowTy::Ptr, LowTy::Ptr],
+            Helper::Power => vec![LowTy::Int, LowTy::Bool],
+            Helper::BlockSteps => vec![LowTy::Int],
         }
     }
 
     /// The function; `release` is that of [`Helper::Release`].
-    pub fn function(self, release: impl FnOnce(&mut Code, Operand)) -> Function {
-        let mut code = Code::new();
+    pub fn function(self, release: impl FnOnce(&mut CodeBuilder, Operand)) -> LowFunction {
+        let mut code = CodeBuilder::new();
         let (name, params) = match self {
-            Helper::Retain => ("retain", vec![Ty::Ptr]),
-            Helper::Release => ("release", vec![Ty::Ptr]),
-            Helper::CopyPlain => ("copy_plain", vec![Ty::Ptr, Ty::Ptr, Ty::Int]),
-            Helper::CopyReferences => ("copy_references", vec![Ty::Ptr, Ty::Ptr, Ty::Int]),
-            Helper::GrowPlain => ("grow_plain", vec![Ty::Ptr, Ty::Ptr, Ty::Int, Ty::Int]),
-            Helper::GrowReferences => ("grow_references", vec![Ty::Ptr, Ty::Ptr, Ty::Int, Ty::Int]),
-            Helper::Power => ("power", vec![Ty::Int, Ty::Int]),
-            Helper::BlockSteps => ("block_steps", vec![Ty::Int, Ty::Real, Ty::Real]),
+            Helper::Retain => ("retain", vec![LowTy::Ptr]),
+            Helper::Release => ("release", vec![LowTy::Ptr]),
+            Helper::CopyPlain => ("copy_plain", vec![LowTy::Ptr, LowTy::Ptr, LowTy::Int]),
+            Helper::CopyReferences => ("copy_references", vec![LowTy::Ptr, LowTy::Ptr, LowTy::Int]),
+            Helper::GrowPlain => {
+                ("grow_plain", vec![LowTy::Ptr, LowTy::Ptr, LowTy::Int, LowTy::Int])
+            }
+            Helper::GrowReferences => {
+                ("grow_references", vec![LowTy::Ptr, LowTy::Ptr, LowTy::Int, LowTy::Int])
+            }
+            Helper::Power => ("power", vec![LowTy::Int, LowTy::Int]),
+            Helper::BlockSteps => ("block_steps", vec![LowTy::Int, LowTy::Real, LowTy::Real]),
         };
         let params = code.regs(params);
         let args: Vec<Operand> = params.iter().map(|reg| Operand::Reg(*reg)).collect();
@@ -93,14 +97,14 @@ impl Helper {
     }
 }
 
-fn retain(code: &mut Code, block: Operand) {
+fn retain(code: &mut CodeBuilder, block: Operand) {
     let some = code.compare(Compare::IntNe, block, Operand::Null);
     let then = code.list(|code| {
-        let count = code.load(Ty::Int, at(block, COUNT));
+        let count = code.load(LowTy::Int, at(block, COUNT));
         let is_counted = code.compare(Compare::IntLe, Operand::Int(0), count);
         let then = code.list(|code| {
             let more = code.add(count, Operand::Int(1));
-            code.store(Ty::Int, at(block, COUNT), more);
+            code.store(LowTy::Int, at(block, COUNT), more);
         });
         code.push(Stmt::If(is_counted, then, Vec::new()));
     });
@@ -108,14 +112,14 @@ fn retain(code: &mut Code, block: Operand) {
     code.push(Stmt::Return(Vec::new()));
 }
 
-fn release(code: &mut Code, block: Operand) {
+fn release(code: &mut CodeBuilder, block: Operand) {
     let some = code.compare(Compare::IntNe, block, Operand::Null);
     let then = code.list(|code| {
-        let count = code.load(Ty::Int, at(block, COUNT));
+        let count = code.load(LowTy::Int, at(block, COUNT));
         let shared = code.compare(Compare::IntLt, Operand::Int(1), count);
         let decrement = code.list(|code| {
             let less = code.sub(count, Operand::Int(1));
-            code.store(Ty::Int, at(block, COUNT), less);
+            code.store(LowTy::Int, at(block, COUNT), less);
         });
         let free = code.list(|code| {
             let last = code.compare(Compare::IntEq, count, Operand::Int(1));
@@ -133,7 +137,7 @@ fn layout(references: bool) -> Operand {
 }
 
 /// Returns null if a block is null.
-fn give_up(code: &mut Code, block: Operand) {
+fn give_up(code: &mut CodeBuilder, block: Operand) {
     let none = code.compare(Compare::IntEq, block, Operand::Null);
     let leave = vec![Stmt::Return(vec![Operand::Null, Operand::Null])];
     code.push(Stmt::If(none, leave, Vec::new()));
@@ -141,17 +145,17 @@ fn give_up(code: &mut Code, block: Operand) {
 
 /// Copies data to a new block and returns it, after what it came from is released.
 fn move_to(
-    code: &mut Code,
+    code: &mut CodeBuilder,
     [old, data, bytes]: [Operand; 3],
     new: Operand,
     references: bool,
-    release: impl FnOnce(&mut Code, Operand),
+    release: impl FnOnce(&mut CodeBuilder, Operand),
 ) {
     let to = code.offset(at(new, DATA));
     code.runtime(Runtime::Copy, vec![to, data, bytes]);
     if references {
         let shift = Expr::Binary(Binary::ShiftRight, bytes, Operand::Int(3));
-        let count = code.set(Ty::Int, shift);
+        let count = code.set(LowTy::Int, shift);
         code.runtime(Runtime::RetainAll, vec![to, count]);
     }
     release(code, old);
@@ -159,11 +163,11 @@ fn move_to(
 }
 
 fn copy(
-    code: &mut Code,
+    code: &mut CodeBuilder,
     block: Operand,
     [data, bytes]: [Operand; 2],
     references: bool,
-    release: impl FnOnce(&mut Code, Operand),
+    release: impl FnOnce(&mut CodeBuilder, Operand),
 ) {
     let new = code.runtime_one(Runtime::Array, vec![layout(references), bytes]);
     give_up(code, new);
@@ -171,35 +175,35 @@ fn copy(
 }
 
 fn grow(
-    code: &mut Code,
+    code: &mut CodeBuilder,
     block: Operand,
     [data, bytes, more]: [Operand; 3],
     references: bool,
-    release: impl FnOnce(&mut Code, Operand),
+    release: impl FnOnce(&mut CodeBuilder, Operand),
 ) {
     let total = code.add(bytes, more);
-    let room = code.reg(Ty::Int);
+    let room = code.reg(LowTy::Int);
     code.assign(room, total);
     let only = code.unshared(block);
     let unshared = code.list(|code| {
         // In place only behind everything that is in use.
-        let used = code.load(Ty::Int, at(block, BYTES));
+        let used = code.load(LowTy::Int, at(block, BYTES));
         let index = used;
         let end = code.offset(crate::low::Address { base: block, index, scale: 1, offset: DATA });
         let behind =
             code.offset(crate::low::Address { base: data, index: bytes, scale: 1, offset: 0 });
         let last = code.compare(Compare::IntEq, end, behind);
         let at_end = code.list(|code| {
-            let capacity = code.load(Ty::Int, at(block, CAPACITY));
+            let capacity = code.load(LowTy::Int, at(block, CAPACITY));
             let wanted = code.add(used, more);
             let fits = code.compare(Compare::IntLe, wanted, capacity);
             let in_place = code.list(|code| {
-                code.store(Ty::Int, at(block, BYTES), wanted);
+                code.store(LowTy::Int, at(block, BYTES), wanted);
                 code.push(Stmt::Return(vec![block, data]));
             });
             let larger = code.list(|code| {
                 let shift = Expr::Binary(Binary::ShiftRight, total, Operand::Int(1));
-                let half = code.set(Ty::Int, shift);
+                let half = code.set(LowTy::Int, shift);
                 code.push(Stmt::Set(room, Expr::Binary(Binary::IntAdd, total, half)));
             });
             code.push(Stmt::If(fits, in_place, larger));
@@ -210,29 +214,29 @@ fn grow(
     let args = vec![layout(references), Operand::Reg(room)];
     let new = code.runtime_one(Runtime::Array, args);
     give_up(code, new);
-    code.store(Ty::Int, at(new, BYTES), total);
+    code.store(LowTy::Int, at(new, BYTES), total);
     move_to(code, [block, data, bytes], new, references, release);
 }
 
 /// By squaring. The base is squared only if it is multiplied once more, so whenever a product does not fit, the
 /// result does not either (a base of 0 or ±1 always fits).
-fn power(code: &mut Code, a: Operand, b: Operand) {
-    let [base, exponent, result] = [Ty::Int; 3].map(|ty| code.reg(ty));
+fn power(code: &mut CodeBuilder, a: Operand, b: Operand) {
+    let [base, exponent, result] = [LowTy::Int; 3].map(|ty| code.reg(ty));
     code.assign(base, a);
     code.assign(exponent, b);
     code.assign(result, Operand::Int(1));
-    let overflow = code.reg(Ty::Bool);
+    let overflow = code.reg(LowTy::Bool);
     code.assign(overflow, Operand::Bool(false));
     let [x, n, y] = [base, exponent, result].map(Operand::Reg);
-    let times = |code: &mut Code, to, a, b| {
-        let fits_not = code.reg(Ty::Bool);
+    let times = |code: &mut CodeBuilder, to, a, b| {
+        let fits_not = code.reg(LowTy::Bool);
         let op = Checked::Mul;
         code.push(Stmt::Checked { op, result: to, overflow: fits_not, a, b });
         let either = Expr::Binary(Binary::Or, Operand::Reg(overflow), Operand::Reg(fits_not));
         code.push(Stmt::Set(overflow, either));
     };
     let body = code.list(|code| {
-        let bit = code.set(Ty::Int, Expr::Binary(Binary::And, n, Operand::Int(1)));
+        let bit = code.set(LowTy::Int, Expr::Binary(Binary::And, n, Operand::Int(1)));
         let odd = code.compare(Compare::IntEq, bit, Operand::Int(1));
         let multiply = code.list(|code| times(code, result, y, x));
         code.push(Stmt::If(odd, multiply, Vec::new()));

@@ -2,7 +2,7 @@
 
 use super::function::Lower;
 use super::helpers::Helper;
-use crate::low::{Binary, Checked, Compare, Expr, Operand, Raise, Stmt, Ty};
+use crate::low::{Binary, Checked, Compare, Expr, LowTy, Operand, Raise, Stmt};
 use diffeo_array::ir::Atom;
 use diffeo_calculus::prim::IntOp;
 
@@ -11,7 +11,7 @@ const LONGEST_POWER: i64 = 64;
 
 impl Lower<'_, '_> {
     fn int_binary(&mut self, op: Binary, a: Operand, b: Operand) -> Operand {
-        self.set(Ty::Int, Expr::Binary(op, a, b))
+        self.set(LowTy::Int, Expr::Binary(op, a, b))
     }
 
     fn operands(&self, args: &[Atom]) -> [Operand; 2] {
@@ -21,7 +21,7 @@ impl Lower<'_, '_> {
 
     /// `a op b`; fails with the error of `of` and its operands if it does not fit.
     fn checked(&mut self, op: Checked, [a, b]: [Operand; 2], of: (IntOp, [Operand; 2])) -> Operand {
-        let (result, overflow) = (self.reg(Ty::Int), self.reg(Ty::Bool));
+        let (result, overflow) = (self.reg(LowTy::Int), self.reg(LowTy::Bool));
         self.push(Stmt::Checked { op, result, overflow, a, b });
         self.refuse(Operand::Reg(overflow), Raise::Int(of.0), of.1.to_vec());
         Operand::Reg(result)
@@ -30,7 +30,7 @@ impl Lower<'_, '_> {
     /// The smaller or larger.
     fn extreme(&mut self, op: Compare, [x, y]: [Operand; 2], [a, b]: [Operand; 2]) -> Operand {
         let first = self.compare(op, x, y);
-        self.select(Ty::Int, first, a, b)
+        self.select(LowTy::Int, first, a, b)
     }
 
     /// An operation.
@@ -46,7 +46,7 @@ impl Lower<'_, '_> {
             IntOp::Abs => {
                 let negated = self.checked_abs(a, error);
                 let negative = self.compare(Compare::IntLt, a, Operand::Int(0));
-                self.select(Ty::Int, negative, negated, a)
+                self.select(LowTy::Int, negative, negated, a)
             }
             IntOp::Div | IntOp::Rem => {
                 if !matches!(b, Operand::Int(n) if n != 0) {
@@ -57,7 +57,7 @@ impl Lower<'_, '_> {
                 if op == IntOp::Div && !matches!(b, Operand::Int(n) if n != -1) {
                     let least = self.compare(Compare::IntEq, a, Operand::Int(i64::MIN));
                     let minus = self.compare(Compare::IntEq, b, Operand::Int(-1));
-                    let beyond = self.set(Ty::Bool, Expr::Binary(Binary::And, least, minus));
+                    let beyond = self.set(LowTy::Bool, Expr::Binary(Binary::And, least, minus));
                     let (error, args) = raise();
                     self.refuse(beyond, error, args);
                 }
@@ -131,7 +131,7 @@ impl Lower<'_, '_> {
                 }
                 // The machine's remainder of the least Int by -1 traps; by -1 and 1 it is 0 all the same.
                 let minus = self.compare(Compare::IntEq, b, Operand::Int(-1));
-                let divisor = self.select(Ty::Int, minus, Operand::Int(1), b);
+                let divisor = self.select(LowTy::Int, minus, Operand::Int(1), b);
                 self.int_binary(Binary::IntRem, a, divisor)
             }
             IntOp::Pow => {

@@ -1,8 +1,8 @@
 //! Counted loops, and how they poll whether the run is to end.
 
 use super::control::neutral;
-use super::emit::Code;
-use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Reg, Runtime, Stmt, Ty};
+use super::emit::CodeBuilder;
+use crate::low::{Binary, Compare, Expr, For, LowTy, Operand, Raise, Reg, Runtime, Stmt};
 use diffeo_array::ir::Reduction;
 use diffeo_base::deep;
 
@@ -19,9 +19,9 @@ const SUMMED_PART: i64 = 1 << 13;
 /// The same for loops around loops: those inside do not ask before they have done a part.
 const OUTER_PART: i64 = 16;
 
-/// A loop that [`Code::add_loop`] adds.
+/// A loop that [`CodeBuilder::add_loop`] adds.
 #[derive(Clone)]
-pub(super) struct Steps {
+pub(super) struct StepLoop {
     /// The loop.
     pub step: For,
     /// Whether it is cut into parts that do not poll, because their steps may become vector instructions; the code
@@ -29,7 +29,7 @@ pub(super) struct Steps {
     pub in_parts: bool,
 }
 
-impl Code {
+impl CodeBuilder {
     /// Asks whether the run is to end.
     fn poll(&mut self) {
         let stop = self.runtime_one(Runtime::Poll, Vec::new());
@@ -38,15 +38,15 @@ impl Code {
 
     /// Polls whenever the last bits of a number are ones.
     pub fn poll_at(&mut self, step: Operand) {
-        let bits = self.set(Ty::Int, Expr::Binary(Binary::And, step, Operand::Int(STEPS)));
+        let bits = self.set(LowTy::Int, Expr::Binary(Binary::And, step, Operand::Int(STEPS)));
         let due = self.compare(Compare::IntEq, bits, Operand::Int(STEPS));
-        let ask = self.list(Code::poll);
+        let ask = self.list(CodeBuilder::poll);
         self.push(Stmt::If(due, ask, Vec::new()));
     }
 
     /// Adds a loop.
-    pub fn add_loop(&mut self, steps: Steps) {
-        let Steps { step: whole, in_parts } = steps;
+    pub fn add_loop(&mut self, steps: StepLoop) {
+        let StepLoop { step: whole, in_parts } = steps;
         if !in_parts {
             self.push(Stmt::For(Box::new(whole)));
             return;
@@ -56,20 +56,20 @@ impl Code {
             [] => PART,
             [_, ..] => SUMMED_PART,
         };
-        let (start, end) = (self.reg(Ty::Int), self.reg(Ty::Int));
+        let (start, end) = (self.reg(LowTy::Int), self.reg(LowTy::Int));
         self.assign(start, whole.from);
         let body = self.list(|code| {
             let left = Expr::Binary(Binary::IntSub, whole.to, Operand::Reg(start));
-            let left = code.set(Ty::Int, left);
+            let left = code.set(LowTy::Int, left);
             let many = code.compare(Compare::IntLt, Operand::Int(part), left);
-            let steps = code.set(Ty::Int, Expr::Select(many, Operand::Int(part), left));
+            let steps = code.set(LowTy::Int, Expr::Select(many, Operand::Int(part), left));
             let next = Expr::Binary(Binary::IntAdd, Operand::Reg(start), steps);
             code.push(Stmt::Set(end, next));
             let (from, to) = (Operand::Reg(start), Operand::Reg(end));
             let reductions = whole.reductions.clone();
             let kept = |(sum, _): &(Reg, Reduction)| Expr::Copy(Operand::Reg(*sum));
             let before: Vec<Operand> =
-                reductions.iter().map(|sum| code.set(Ty::Real, kept(sum))).collect();
+                reductions.iter().map(|sum| code.set(LowTy::Real, kept(sum))).collect();
             for (sum, how) in &reductions {
                 code.assign(*sum, Operand::Real(neutral(*how)));
             }

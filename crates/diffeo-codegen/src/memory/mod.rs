@@ -36,11 +36,11 @@ pub(crate) use cost::simple as simple_cost;
 pub(crate) use loops::{polled, whole, POLLED_STEPS};
 pub use parallel::constants_print;
 
-use crate::low::{self, Function, FunctionId, Layout, Operand};
+use crate::low::{self, FunctionId, Layout, LowFunction, Operand};
 use borrows::{Owners, Signatures};
-use diffeo_array::ir::{Block, BoxId, ConstantId, Module as Flat, Ty};
+use diffeo_array::ir::{Block, BoxId, ConstantId, FlatTy, Module as Flat};
 use diffeo_base::Name;
-use emit::Code;
+use emit::CodeBuilder;
 use function::Lower;
 use hashbrown::{HashMap, HashSet};
 use helpers::Helper;
@@ -85,7 +85,7 @@ pub enum Polls {
 
 /// Options of the lowering to Low.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Options {
+pub struct MemoryOptions {
     /// Which loops poll whether the run is to end.
     pub polls: Polls,
     /// Which loops are done block by block.
@@ -96,20 +96,20 @@ pub struct Options {
     pub long: usize,
 }
 
-impl Default for Options {
-    fn default() -> Options {
+impl Default for MemoryOptions {
+    fn default() -> MemoryOptions {
         let (polls, splitting) = (Polls::default(), Splitting::default());
-        Options { polls, splitting, reuse: false, long: 1200 }
+        MemoryOptions { polls, splitting, reuse: false, long: 1200 }
     }
 }
 
 /// The module in Low.
-pub fn lower(flat: Arc<Flat>) -> low::Module {
-    lower_with(flat, Options::default())
+pub fn lower(flat: Arc<Flat>) -> low::LowModule {
+    lower_with(flat, MemoryOptions::default())
 }
 
 /// The module in Low, after all passes.
-pub fn lower_with(flat: Arc<Flat>, options: Options) -> low::Module {
+pub fn lower_with(flat: Arc<Flat>, options: MemoryOptions) -> low::LowModule {
     lower_seeing(flat, options, &mut |_, _| {})
 }
 
@@ -121,13 +121,13 @@ pub fn steps() -> impl Iterator<Item = &'static str> {
 /// As [`lower_with`]; `see` is shown the module as it is made, and after each pass.
 pub fn lower_seeing(
     flat: Arc<Flat>,
-    options: Options,
-    see: &mut dyn FnMut(&'static str, &low::Module),
-) -> low::Module {
+    options: MemoryOptions,
+    see: &mut dyn FnMut(&'static str, &low::LowModule),
+) -> low::LowModule {
     let calls = calls::calls(&flat);
     let scans: Vec<Scan> = flat.functions.iter().map(Scan::new).collect();
     let signatures = Signatures::new(&flat, &scans);
-    let mut cx = Cx::new(&flat, signatures, options);
+    let mut cx = MemoryCx::new(&flat, signatures, options);
     let count = flat.functions.len();
     cx.functions.resize_with(count, || None);
     for id in calls.order {
@@ -140,8 +140,8 @@ pub fn lower_seeing(
         cx.functions[id.0 as usize] = Some(lowered);
     }
     let entry = entry::entry(&mut cx);
-    let Cx { functions, layouts, texts, constant_references, .. } = cx;
-    let mut module = low::Module {
+    let MemoryCx { functions, layouts, texts, constant_references, .. } = cx;
+    let mut module = low::LowModule {
         functions: functions.into_iter().flatten().collect(),
         layouts,
         texts,
@@ -151,8 +151,8 @@ pub fn lower_seeing(
         flat: Arc::clone(&flat),
     };
     see("memory", &module);
-    let Options { long, reuse, .. } = options;
-    let of = low::opt::Options { program: count, long, reuse };
+    let MemoryOptions { long, reuse, .. } = options;
+    let of = low::opt::PassOptions { program: count, long, reuse };
     for pass in low::opt::PASSES {
         (pass.run)(&mut module, &of);
         see(pass.name, &module);
@@ -161,12 +161,12 @@ pub fn lower_seeing(
 }
 
 /// What is known of the module while its functions are translated.
-struct Cx<'a> {
+struct MemoryCx<'a> {
     flat: &'a Flat,
-    options: Options,
+    options: MemoryOptions,
     signatures: Signatures,
     /// The functions so far; of recursive ones that are not translated yet, what is known is in `ahead`.
-    functions: Vec<Option<Function>>,
+    functions: Vec<Option<LowFunction>>,
     /// Whether translated functions have no effects at all: they cannot fail and write nothing.
     quiet: Vec<bool>,
     /// Of each result of translated functions, whether nothing else refers to its block.
@@ -188,8 +188,8 @@ struct Cx<'a> {
     costs: Vec<f64>,
 }
 
-impl<'a> Cx<'a> {
-    fn new(flat: &'a Flat, signatures: Signatures, options: Options) -> Cx<'a> {
+impl<'a> MemoryCx<'a> {
+    fn new(flat: &'a Flat, signatures: Signatures, options: MemoryOptions) -> MemoryCx<'a> {
         let mut layouts = vec![Layout::Plain, Layout::Text, Layout::References];
         let mut first_layout = Vec::new();
         for ty in &flat.boxes {
@@ -207,7 +207,7 @@ impl<'a> Cx<'a> {
             let results = &flat.functions[constant.init.0 as usize].results;
             constant_references.extend(results.iter().flat_map(words).map(|(_, counted)| counted));
         }
-        Cx {
+        MemoryCx {
             flat,
             options,
             signatures,
@@ -235,7 +235,7 @@ impl<'a> Cx<'a> {
 
     /// The layout of stacks of such tuples.
     fn stack(&mut self, counted: Box<[bool]>) -> u32 {
-        let Cx { stacks, layouts, .. } = self;
+        let MemoryCx { stacks, layouts, .. } = self;
         *stacks.entry(counted).or_insert_with_key(|counted| {
             layouts.push(Layout::Stack(counted.clone()));
             layouts.len() as u32 - 1
@@ -266,7 +266,7 @@ impl<'a> Cx<'a> {
             Helper::Retain | Helper::Release | Helper::Power | Helper::BlockSteps
         );
         let release = if uses_release { self.helper(Helper::Release) } else { FunctionId(0) };
-        let function = helper.function(|code: &mut Code, block| {
+        let function = helper.function(|code: &mut CodeBuilder, block| {
             code.call(release, vec![block], Vec::new());
         });
         let id = self.add(function);
@@ -274,7 +274,7 @@ impl<'a> Cx<'a> {
         id
     }
 
-    fn add(&mut self, function: Function) -> FunctionId {
+    fn add(&mut self, function: LowFunction) -> FunctionId {
         self.costs.push(cost::of_function(&self.costs, &function));
         self.functions.push(Some(function));
         FunctionId(self.functions.len() as u32 - 1)
@@ -282,22 +282,22 @@ impl<'a> Cx<'a> {
 }
 
 /// The registers of a type in Low, each with whether it refers to a block.
-fn words(ty: &Ty) -> Vec<(low::Ty, bool)> {
+fn words(ty: &FlatTy) -> Vec<(low::LowTy, bool)> {
     let (first, sizes) = match ty {
-        Ty::Real => (vec![(low::Ty::Real, false)], 0),
-        Ty::Int => (vec![(low::Ty::Int, false)], 0),
-        Ty::Bool => (vec![(low::Ty::Bool, false)], 0),
-        Ty::Text | Ty::Box(_) | Ty::Stack(_) => (vec![(low::Ty::Ptr, true)], 0),
-        Ty::Array(_, rank) | Ty::Acc(rank) => {
-            (vec![(low::Ty::Ptr, true), (low::Ty::Ptr, false)], *rank)
+        FlatTy::Real => (vec![(low::LowTy::Real, false)], 0),
+        FlatTy::Int => (vec![(low::LowTy::Int, false)], 0),
+        FlatTy::Bool => (vec![(low::LowTy::Bool, false)], 0),
+        FlatTy::Text | FlatTy::Box(_) | FlatTy::Stack(_) => (vec![(low::LowTy::Ptr, true)], 0),
+        FlatTy::Array(_, rank) | FlatTy::Acc(rank) => {
+            (vec![(low::LowTy::Ptr, true), (low::LowTy::Ptr, false)], *rank)
         }
     };
-    let sizes = std::iter::repeat_n((low::Ty::Int, false), usize::from(sizes));
+    let sizes = std::iter::repeat_n((low::LowTy::Int, false), usize::from(sizes));
     first.into_iter().chain(sizes).collect()
 }
 
 /// The types of the registers of a type.
-fn word_types(ty: &Ty) -> Vec<low::Ty> {
+fn word_types(ty: &FlatTy) -> Vec<low::LowTy> {
     words(ty).into_iter().map(|(ty, _)| ty).collect()
 }
 

@@ -14,17 +14,17 @@
 
 use super::control::neutral;
 use super::cost::{of_step, Cost};
-use super::emit::{at, Code};
+use super::emit::{at, CodeBuilder};
 use super::function::Lower;
 use super::helpers::Helper;
-use super::loops::Steps;
+use super::loops::StepLoop;
 use super::uses::{called, statements, uses, var};
 use super::{symbol, Splitting};
 use crate::low::visit::{fails, registers, size};
 use crate::low::{
-    Binary, Blocks, Compare, Expr, For, Function, FunctionId, Operand, Reg, Stmt, Ty, Unary,
+    Binary, Blocks, Compare, Expr, For, FunctionId, LowFunction, LowTy, Operand, Reg, Stmt, Unary,
 };
-use diffeo_array::ir::{Atom, Block, Module, Op, Reduction, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Block, FlatTy, Module, Op, Reduction, SiteId};
 use diffeo_calculus::prim::Rounding;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -121,13 +121,13 @@ impl Lower<'_, '_> {
                 return;
             };
             match self.ty(v) {
-                Flat::Real | Flat::Int | Flat::Bool => {}
-                Flat::Text | Flat::Array(..) | Flat::Box(_) => {
+                FlatTy::Real | FlatTy::Int | FlatTy::Bool => {}
+                FlatTy::Text | FlatTy::Array(..) | FlatTy::Box(_) => {
                     if let Operand::Reg(reg) = self.word(atom) {
                         shared.insert(reg);
                     }
                 }
-                Flat::Acc(_) | Flat::Stack(_) => allowed = false,
+                FlatTy::Acc(_) | FlatTy::Stack(_) => allowed = false,
             }
         };
         let effects = &self.cx.effects;
@@ -150,7 +150,7 @@ impl Lower<'_, '_> {
     }
 
     /// Adds a loop; a candidate is done block by block where there is much to do.
-    pub fn spread(&mut self, mut steps: Steps, candidate: Option<Candidate>) {
+    pub fn spread(&mut self, mut steps: StepLoop, candidate: Option<Candidate>) {
         let Some(candidate) = candidate else { return self.add_loop(steps) };
         self.within = false;
         let count = steps.step.to;
@@ -188,8 +188,8 @@ impl Lower<'_, '_> {
     }
 
     /// What steps read and change.
-    fn looked_at(&self, step: &mut For, candidate: &Candidate) -> Seen {
-        let mut seen = Seen {
+    fn looked_at(&self, step: &mut For, candidate: &Candidate) -> StepFacts {
+        let mut seen = StepFacts {
             captured: candidate.shared.iter().copied().collect(),
             inside: candidate.shared.clone(),
             carries: false,
@@ -232,7 +232,7 @@ impl Lower<'_, '_> {
             self.effects += 1;
             self.exits += 1;
         }
-        let results = self.call(function, args, vec![Ty::Real; reductions.len()]);
+        let results = self.call(function, args, vec![LowTy::Real; reductions.len()]);
         for ((reg, _), result) in reductions.iter().zip(results) {
             self.assign(*reg, result);
         }
@@ -257,14 +257,14 @@ impl Lower<'_, '_> {
 
     fn total_work(&mut self, count: Operand, work: &Cost) -> Operand {
         let step = work.emit(self);
-        let count = self.set(Ty::Real, Expr::Unary(Unary::ToReal, count));
-        self.set(Ty::Real, Expr::Binary(Binary::Mul, count, step))
+        let count = self.set(LowTy::Real, Expr::Unary(Unary::ToReal, count));
+        self.set(LowTy::Real, Expr::Binary(Binary::Mul, count, step))
     }
 
     /// Adds the function of the steps to the module, and those that do it for blocks: gives it and the last one.
     fn functions(
         &mut self,
-        mut part: Function,
+        mut part: LowFunction,
         captured: &[Reg],
         reductions: &[(Reg, Reduction)],
         candidate: &Candidate,
@@ -273,7 +273,7 @@ impl Lower<'_, '_> {
             symbol(&format!("{}_{what}", self.source.name), FunctionId(next as u32))
         };
         let how: Vec<Reduction> = reductions.iter().map(|(_, how)| *how).collect();
-        let types: Vec<Ty> = captured.iter().map(|reg| self.registers[reg.0 as usize]).collect();
+        let types: Vec<LowTy> = captured.iter().map(|reg| self.registers[reg.0 as usize]).collect();
         let next = self.cx.functions.len();
         let names = [name("steps", next), name("task", next + 1), name("blocks", next + 2)];
         let [steps_name, task_name, blocks_name] = names;
@@ -293,38 +293,38 @@ impl Lower<'_, '_> {
 
 /// Emits code that returns the number of steps in a block. `total` is the work of the loop; a block has at least
 /// `least` of it, unless that makes too many blocks.
-pub(super) fn block_steps(code: &mut Code, [count, total, least]: [Operand; 3]) {
-    let real = |code: &mut Code, expr| code.set(Ty::Real, expr);
+pub(super) fn block_steps(code: &mut CodeBuilder, [count, total, least]: [Operand; 3]) {
+    let real = |code: &mut CodeBuilder, expr| code.set(LowTy::Real, expr);
     let mut blocks = real(code, Expr::Binary(Binary::Div, total, least));
     for (bound, above) in [(MOST_BLOCKS, true), (1.0, false)] {
         let bound = Operand::Real(bound);
         let (a, b) = if above { (bound, blocks) } else { (blocks, bound) };
         let beyond = code.compare(Compare::Lt, a, b);
-        blocks = code.select(Ty::Real, beyond, bound, blocks);
+        blocks = code.select(LowTy::Real, beyond, bound, blocks);
     }
     let all = real(code, Expr::Unary(Unary::ToReal, count));
     let steps = real(code, Expr::Binary(Binary::Div, all, blocks));
     let steps = real(code, Expr::Unary(Unary::Integral(Rounding::Ceil), steps));
-    let steps = code.set(Ty::Int, Expr::Unary(Unary::ToInt, steps));
+    let steps = code.set(LowTy::Int, Expr::Unary(Unary::ToInt, steps));
     // Several steps may be done at once in lanes: blocks are to have enough of them.
     let more = code.add(steps, Operand::Int(WHOLE - 1));
-    let whole = code.set(Ty::Int, Expr::Binary(Binary::And, more, Operand::Int(-WHOLE)));
+    let whole = code.set(LowTy::Int, Expr::Binary(Binary::And, more, Operand::Int(-WHOLE)));
     let many = code.compare(Compare::IntLe, Operand::Int(MANY), count);
     let short = code.compare(Compare::IntLe, Operand::Int(SHORT), steps);
-    let many = code.set(Ty::Bool, Expr::Binary(Binary::Or, many, short));
-    let steps = code.select(Ty::Int, many, whole, steps);
+    let many = code.set(LowTy::Bool, Expr::Binary(Binary::Or, many, short));
+    let steps = code.select(LowTy::Int, many, whole, steps);
     code.push(Stmt::Return(vec![steps]));
 }
 
 /// The function that does one block after the other.
-fn blocks(name: String, part: FunctionId, captured: &[Ty], how: &[Reduction]) -> Function {
-    let mut code = Code::new();
-    let params = code.regs(captured.iter().copied().chain([Ty::Int, Ty::Int]));
+fn blocks(name: String, part: FunctionId, captured: &[LowTy], how: &[Reduction]) -> LowFunction {
+    let mut code = CodeBuilder::new();
+    let params = code.regs(captured.iter().copied().chain([LowTy::Int, LowTy::Int]));
     let (captured, numbers) = params.split_at(captured.len());
     let [count, steps] = [numbers[0], numbers[1]].map(Operand::Reg);
-    let from = code.reg(Ty::Int);
+    let from = code.reg(LowTy::Int);
     code.assign(from, Operand::Int(0));
-    let results = code.regs(vec![Ty::Real; how.len()]);
+    let results = code.regs(vec![LowTy::Real; how.len()]);
     for (reg, how) in results.iter().zip(how) {
         code.assign(*reg, Operand::Real(neutral(*how)));
     }
@@ -335,10 +335,10 @@ fn blocks(name: String, part: FunctionId, captured: &[Ty], how: &[Reduction]) ->
         let left = code.sub(count, from_now);
         let last = code.compare(Compare::IntLe, left, steps);
         let next = code.add(from_now, steps);
-        let to = code.select(Ty::Int, last, count, next);
+        let to = code.select(LowTy::Int, last, count, next);
         let mut args: Vec<Operand> = captured.iter().map(|reg| Operand::Reg(*reg)).collect();
         args.extend([from_now, to]);
-        let values = code.call(part, args, vec![Ty::Real; how.len()]);
+        let values = code.call(part, args, vec![LowTy::Real; how.len()]);
         for ((reg, how), value) in results.iter().zip(how).zip(values) {
             let sum = code.combine(*how, Operand::Reg(*reg), value);
             code.push(Stmt::Set(*reg, sum));
@@ -347,21 +347,21 @@ fn blocks(name: String, part: FunctionId, captured: &[Ty], how: &[Reduction]) ->
     });
     code.push(Stmt::Loop(body));
     code.push(Stmt::Return(results.into_iter().map(Operand::Reg).collect()));
-    code.finish(name, params, vec![Ty::Real; how.len()])
+    code.finish(name, params, vec![LowTy::Real; how.len()])
 }
 
 /// The function that does steps for whoever has the words of what they read in memory.
-fn task(name: String, part: FunctionId, captured: &[Ty], results: usize) -> Function {
-    let mut code = Code::new();
-    let params = code.regs([Ty::Ptr, Ty::Int, Ty::Int, Ty::Ptr]);
+fn task(name: String, part: FunctionId, captured: &[LowTy], results: usize) -> LowFunction {
+    let mut code = CodeBuilder::new();
+    let params = code.regs([LowTy::Ptr, LowTy::Int, LowTy::Int, LowTy::Ptr]);
     let [words, from, to, out] = [0, 1, 2, 3].map(|i| Operand::Reg(params[i]));
     let loads = captured.iter().enumerate();
     let mut args: Vec<Operand> =
         loads.map(|(i, ty)| code.load(*ty, at(words, 8 * i as i64))).collect();
     args.extend([from, to]);
-    let values = code.call(part, args, vec![Ty::Real; results]);
+    let values = code.call(part, args, vec![LowTy::Real; results]);
     for (i, value) in values.into_iter().enumerate() {
-        code.store(Ty::Real, at(out, 8 * i as i64), value);
+        code.store(LowTy::Real, at(out, 8 * i as i64), value);
     }
     code.push(Stmt::Return(Vec::new()));
     code.finish(name, params, Vec::new())
@@ -377,7 +377,7 @@ fn is_little(count: Operand, work: &Cost, threshold: f64) -> bool {
 }
 
 /// What is known of steps.
-struct Seen {
+struct StepFacts {
     /// The registers from outside that they read.
     captured: Vec<Reg>,
     /// Those, and the registers of the loop.
@@ -388,7 +388,7 @@ struct Seen {
     fallible: bool,
 }
 
-impl Seen {
+impl StepFacts {
     /// Whether they may be a function.
     fn allows(&self) -> bool {
         !self.carries && self.captured.len() <= MOST_CAPTURED
@@ -396,9 +396,9 @@ impl Seen {
 }
 
 /// The function of steps: `(captured…, from, to)`. The site is that of the loop.
-fn part(types: &[Ty], steps: Steps, seen: &Seen, site: SiteId) -> Function {
-    let Steps { mut step, in_parts } = steps;
-    let mut code = Code::new();
+fn part(types: &[LowTy], steps: StepLoop, seen: &StepFacts, site: SiteId) -> LowFunction {
+    let StepLoop { mut step, in_parts } = steps;
+    let mut code = CodeBuilder::new();
     code.site = site;
     code.fails = seen.fallible;
     let mut map: HashMap<Reg, Reg> = HashMap::new();
@@ -410,14 +410,14 @@ fn part(types: &[Ty], steps: Steps, seen: &Seen, site: SiteId) -> Function {
     rename(&mut step.index, true);
     step.reductions.iter_mut().for_each(|(reg, _)| rename(reg, true));
     registers(&mut step.body, &mut rename);
-    let numbers = code.regs([Ty::Int; 2]);
+    let numbers = code.regs([LowTy::Int; 2]);
     (step.from, step.to) = (Operand::Reg(numbers[0]), Operand::Reg(numbers[1]));
     params.extend(numbers);
     let reductions = step.reductions.clone();
     for (reg, how) in &reductions {
         code.assign(*reg, Operand::Real(neutral(*how)));
     }
-    code.add_loop(Steps { step, in_parts });
+    code.add_loop(StepLoop { step, in_parts });
     code.push(Stmt::Return(reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect()));
-    code.finish(String::new(), params, vec![Ty::Real; reductions.len()])
+    code.finish(String::new(), params, vec![LowTy::Real; reductions.len()])
 }

@@ -1,7 +1,7 @@
 //! Operations on Reals and truth values, comparisons, and checks: the values are those of `prim::real`.
 
 use super::function::Lower;
-use crate::low::{Binary, Compare, Expr, Operand, Raise, Runtime, Ty, Unary};
+use crate::low::{Binary, Compare, Expr, LowTy, Operand, Raise, Runtime, Unary};
 use diffeo_array::ir::{self, Atom, Check, Scalar, Stop};
 use diffeo_calculus::eval::MOST_ELEMENTS;
 use diffeo_calculus::prim::{Comparison, RealOp, Rounding};
@@ -11,11 +11,11 @@ const LONGEST_POWER: u64 = 64;
 
 impl Lower<'_, '_> {
     fn set_real(&mut self, expr: Expr) -> Operand {
-        self.set(Ty::Real, expr)
+        self.set(LowTy::Real, expr)
     }
 
     fn binary(&mut self, op: Binary, a: Operand, b: Operand) -> Operand {
-        self.set(Ty::Real, Expr::Binary(op, a, b))
+        self.set(LowTy::Real, Expr::Binary(op, a, b))
     }
 
     /// An operation on Reals.
@@ -33,11 +33,11 @@ impl Lower<'_, '_> {
             RealOp::Sign => {
                 let zero = Operand::Real(0.0);
                 let is_zero = self.compare(Compare::Eq, a, zero);
-                let rest = self.select(Ty::Real, is_zero, zero, a);
+                let rest = self.select(LowTy::Real, is_zero, zero, a);
                 let negative = self.compare(Compare::Lt, a, zero);
-                let rest = self.select(Ty::Real, negative, Operand::Real(-1.0), rest);
+                let rest = self.select(LowTy::Real, negative, Operand::Real(-1.0), rest);
                 let positive = self.compare(Compare::Lt, zero, a);
-                self.select(Ty::Real, positive, Operand::Real(1.0), rest)
+                self.select(LowTy::Real, positive, Operand::Real(1.0), rest)
             }
             RealOp::Min | RealOp::Max => self.extremum(op, a, b),
             // The others are functions.
@@ -97,18 +97,18 @@ impl Lower<'_, '_> {
     /// `not a`
     pub fn not(&mut self, a: &Atom) -> Operand {
         let a = self.word(a);
-        self.set(Ty::Bool, Expr::Unary(Unary::Not, a))
+        self.set(LowTy::Bool, Expr::Unary(Unary::Not, a))
     }
 
     /// An operation on two truth values.
     pub fn both(&mut self, op: Binary, a: &Atom, b: &Atom) -> Operand {
         let (a, b) = (self.word(a), self.word(b));
-        self.set(Ty::Bool, Expr::Binary(op, a, b))
+        self.set(LowTy::Bool, Expr::Binary(op, a, b))
     }
 
     /// A choice between scalars.
     pub fn choose(&mut self, c: &Atom, a: &Atom, b: &Atom) -> Operand {
-        let ty = super::word_types(&self.atom_ty(a)).first().copied().unwrap_or(Ty::Int);
+        let ty = super::word_types(&self.atom_ty(a)).first().copied().unwrap_or(LowTy::Int);
         let (c, a, b) = (self.word(c), self.word(a), self.word(b));
         self.select(ty, c, a, b)
     }
@@ -124,14 +124,14 @@ impl Lower<'_, '_> {
         let (whole, fits) = self.whole(rounding, a);
         let x = self.word(a);
         self.check(fits, Raise::Round(rounding), vec![x]);
-        self.set(Ty::Int, Expr::Unary(Unary::ToInt, whole))
+        self.set(LowTy::Int, Expr::Unary(Unary::ToInt, whole))
     }
 
     /// Real to Int; 0 where there is none.
     pub fn round_fits(&mut self, rounding: Rounding, a: &Atom) -> Operand {
         let (whole, fits) = self.whole(rounding, a);
-        let whole = self.select(Ty::Real, fits, whole, Operand::Real(0.0));
-        self.set(Ty::Int, Expr::Unary(Unary::ToInt, whole))
+        let whole = self.select(LowTy::Real, fits, whole, Operand::Real(0.0));
+        self.set(LowTy::Int, Expr::Unary(Unary::ToInt, whole))
     }
 
     /// The whole number that a Real is rounded to, and whether it is an Int.
@@ -149,16 +149,16 @@ impl Lower<'_, '_> {
                 let away = self.compare(Compare::Le, Operand::Real(0.5), size);
                 let negative = self.compare(Compare::Lt, x, Operand::Real(0.0));
                 let (down, up) = (Operand::Real(-1.0), Operand::Real(1.0));
-                let step = self.select(Ty::Real, negative, down, up);
+                let step = self.select(LowTy::Real, negative, down, up);
                 let further = self.binary(Binary::Add, cut, step);
-                self.select(Ty::Real, away, further, cut)
+                self.select(LowTy::Real, away, further, cut)
             }
         };
         // -2^63 is an Int, 2^63 is none; comparisons of nan are false.
         let limit = -(i64::MIN as f64);
         let above = self.compare(Compare::Le, Operand::Real(-limit), whole);
         let below = self.compare(Compare::Lt, whole, Operand::Real(limit));
-        (whole, self.set(Ty::Bool, Expr::Binary(Binary::And, above, below)))
+        (whole, self.set(LowTy::Bool, Expr::Binary(Binary::And, above, below)))
     }
 
     /// Whether it is nan.
@@ -180,7 +180,7 @@ impl Lower<'_, '_> {
                 let mut holds = self.compare(Compare::IntLe, Operand::Int(0), lo);
                 for (a, b) in [(lo, hi), (hi, length)] {
                     let next = self.compare(Compare::IntLe, a, b);
-                    holds = self.set(Ty::Bool, Expr::Binary(Binary::And, holds, next));
+                    holds = self.set(LowTy::Bool, Expr::Binary(Binary::And, holds, next));
                 }
                 self.check(holds, Raise::Slice, vec![lo, hi, length]);
             }
@@ -206,7 +206,7 @@ impl Lower<'_, '_> {
         let mut fits = self.compare(Compare::IntEq, expected, found);
         for size in [expected, found] {
             let open = self.compare(Compare::IntEq, size, Operand::Int(-1));
-            fits = self.set(Ty::Bool, Expr::Binary(Binary::Or, fits, open));
+            fits = self.set(LowTy::Bool, Expr::Binary(Binary::Or, fits, open));
         }
         self.check(fits, Raise::Rows, vec![expected, found]);
     }

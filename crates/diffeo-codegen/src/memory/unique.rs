@@ -5,7 +5,7 @@
 
 use super::scan::Scan;
 use super::uses::{regions, uses, var, Use};
-use diffeo_array::ir::{Atom, Block, Carried, Function, Op, Ty, Var};
+use diffeo_array::ir::{Atom, Block, Carried, FlatTy, Function, Op, Var};
 use diffeo_base::deep;
 use hashbrown::HashSet;
 
@@ -28,7 +28,7 @@ pub(super) fn stays(
     body: &Block,
 ) -> Vec<Stays> {
     let stays = |(i, c): (usize, &Carried)| {
-        if !matches!(function.vars[c.param.0 as usize].ty, Ty::Array(..)) {
+        if !matches!(function.vars[c.param.0 as usize].ty, FlatTy::Array(..)) {
             return Stays::No;
         }
         let mut way = Way {

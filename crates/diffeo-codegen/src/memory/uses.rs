@@ -1,9 +1,9 @@
 //! How operations use the references among their operands (borrow, keep, change), and the blocks of operations.
 
-use diffeo_array::ir::ops::{named_operands, Operand};
-use diffeo_array::ir::{Atom, Block, FunctionId, Module, Op, Stmt, Ty, Var, VarInfo};
+use diffeo_array::ir::ops::{named_operands, OperandKind};
+use diffeo_array::ir::{Atom, Block, FlatTy, FunctionId, Module, Op, Stmt, Var, VarInfo};
 use diffeo_base::deep;
-use diffeo_calculus::prim::text::{self, Leaf};
+use diffeo_calculus::prim::text::{self, TextType};
 
 /// What an operation does with an operand that is a reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +27,7 @@ pub(super) fn uses(
     match op {
         Op::TextOp(op, args) => {
             for (leaf, arg) in text::signature(*op).0.iter().zip(args) {
-                if *leaf == Leaf::Text {
+                if *leaf == TextType::Text {
                     each(arg, Use::Read);
                 }
             }
@@ -36,7 +36,7 @@ pub(super) fn uses(
             each(array, Use::Change);
             // Rows are copied.
             let rows =
-                matches!(value, Atom::Var(v) if matches!(vars[v.0 as usize].ty, Ty::Array(..)));
+                matches!(value, Atom::Var(v) if matches!(vars[v.0 as usize].ty, FlatTy::Array(..)));
             each(value, if rows { Use::Read } else { Use::Keep });
         }
         Op::Call(callee, args) => {
@@ -45,10 +45,10 @@ pub(super) fn uses(
             }
         }
         op => named_operands(op, |_, operand, atom| match operand {
-            Operand::Real | Operand::Int | Operand::Bool => {}
-            Operand::Text | Operand::Read => each(atom, Use::Read),
-            Operand::Change => each(atom, Use::Change),
-            Operand::Keep => each(atom, Use::Keep),
+            OperandKind::Real | OperandKind::Int | OperandKind::Bool => {}
+            OperandKind::Text | OperandKind::Read => each(atom, Use::Read),
+            OperandKind::Change => each(atom, Use::Change),
+            OperandKind::Keep => each(atom, Use::Keep),
         }),
     }
 }
@@ -105,16 +105,18 @@ pub(super) fn container(op: &Op) -> Option<&Atom> {
 }
 
 /// Whether the result of an operation, of this type, lies in the same block as its [`container`].
-pub(super) fn is_view(op: &Op, result: &Ty) -> bool {
-    matches!(result, Ty::Array(..) | Ty::Acc(_))
+pub(super) fn is_view(op: &Op, result: &FlatTy) -> bool {
+    matches!(result, FlatTy::Array(..) | FlatTy::Acc(_))
         && !matches!(op, Op::Field { .. } | Op::StackGet(..))
 }
 
 /// Whether values of a type are counted.
-pub(super) fn is_reference(ty: &Ty) -> bool {
+pub(super) fn is_reference(ty: &FlatTy) -> bool {
     match ty {
-        Ty::Real | Ty::Int | Ty::Bool => false,
-        Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => true,
+        FlatTy::Real | FlatTy::Int | FlatTy::Bool => false,
+        FlatTy::Text | FlatTy::Array(..) | FlatTy::Box(_) | FlatTy::Acc(_) | FlatTy::Stack(_) => {
+            true
+        }
     }
 }
 

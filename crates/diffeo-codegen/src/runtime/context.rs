@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::memory::{Memory, STATIC};
 use super::split::Workers;
 use super::work::{Work, COUNTER};
-use crate::low::{Layout, Module, DATA};
+use crate::low::{Layout, LowModule, DATA};
 use diffeo_calculus::eval::{MemoryLimit, Progress};
 use std::any::Any;
 use std::ptr::{null_mut, NonNull};
@@ -59,7 +59,7 @@ pub struct Context {
     pub(super) callbacks: Callbacks,
     /// The payload of a panic in a callback: the run ends, then the panic goes on.
     pub(super) panic: Option<Box<dyn Any + Send>>,
-    pub(super) module: Arc<Module>,
+    pub(super) module: Arc<LowModule>,
     /// How many threads may do a loop.
     pub(super) threads: usize,
     /// The contexts of the other threads so far.
@@ -100,7 +100,7 @@ pub struct Owned(NonNull<Context>);
 
 impl Owned {
     /// The context of a program.
-    pub fn new(module: Arc<Module>, callbacks: Callbacks) -> Owned {
+    pub fn new(module: Arc<LowModule>, callbacks: Callbacks) -> Owned {
         let mut text_blocks: Vec<_> = module.texts.iter().map(|text| text_block(text)).collect();
         let text_table: Vec<*mut u8> =
             text_blocks.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();

@@ -8,7 +8,7 @@ pub const KEPT: usize = 64;
 
 /// An open call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Open {
+pub struct OpenCall {
     /// The function that was called.
     pub function: FunctionId,
     /// The place of the call.
@@ -23,9 +23,9 @@ pub struct Failure {
     pub operands: [u64; 3],
     /// Where.
     pub site: SiteId,
-    innermost: Vec<Open>,
+    innermost: Vec<OpenCall>,
     /// A ring: the call with number `i` lies at `i % KEPT`.
-    outermost: Vec<Open>,
+    outermost: Vec<OpenCall>,
     calls: usize,
 }
 
@@ -50,7 +50,7 @@ impl Failure {
         self.calls = 0;
     }
 
-    pub(super) fn note(&mut self, call: Open) {
+    pub(super) fn note(&mut self, call: OpenCall) {
         if self.calls < KEPT {
             self.innermost.push(call);
         } else if self.outermost.len() < KEPT {
@@ -67,12 +67,12 @@ impl Failure {
     }
 
     /// The innermost calls that were open, innermost first.
-    pub fn innermost(&self) -> &[Open] {
+    pub fn innermost(&self) -> &[OpenCall] {
         &self.innermost
     }
 
     /// The outermost calls, innermost first, without those among the innermost.
-    pub fn outermost(&self) -> Vec<Open> {
+    pub fn outermost(&self) -> Vec<OpenCall> {
         let mut calls = self.outermost.clone();
         if self.calls > 2 * KEPT {
             calls.rotate_left(self.calls % KEPT);
@@ -83,7 +83,7 @@ impl Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{Failure, Open, SiteId, KEPT};
+    use super::{Failure, OpenCall, SiteId, KEPT};
     use crate::low::FunctionId;
 
     #[test]
@@ -91,8 +91,8 @@ mod tests {
         for n in [0, 1, KEPT, KEPT + 1, 2 * KEPT, 2 * KEPT + 1, 1000] {
             let mut failure = Failure::new();
             failure.raise(1, SiteId(7), [1, 2, 3]);
-            let call = |i| Open { function: FunctionId(i + 1), site: SiteId(u32::MAX - i) };
-            let all: Vec<Open> = (0..n as u32).map(call).collect();
+            let call = |i| OpenCall { function: FunctionId(i + 1), site: SiteId(u32::MAX - i) };
+            let all: Vec<OpenCall> = (0..n as u32).map(call).collect();
             all.iter().for_each(|call| failure.note(*call));
             assert_eq!(failure.calls(), n);
             assert_eq!(failure.innermost(), &all[..n.min(KEPT)]);

@@ -1,8 +1,8 @@
 //! Real operations as functions with the calling convention of C. They are the evaluator's own, so that all engines
 //! give the same numbers.
 
-use super::Function;
-use crate::low::Ty;
+use super::RuntimeFunction;
+use crate::low::LowTy;
 use diffeo_calculus::prim::real::eval;
 use diffeo_calculus::prim::RealOp;
 
@@ -17,7 +17,7 @@ macro_rules! functions {
 
         /// The function of a real operation: `(a, b)`, where a unary one ignores `b`; of [`RealOp::Polygamma`]:
         /// `(order: Int, a)`.
-        pub fn function(op: RealOp) -> Function {
+        pub fn function(op: RealOp) -> RuntimeFunction {
             match op {
                 $(RealOp::$op => real!($name(Real, Real)),)*
                 RealOp::Polygamma(_) => real!(polygamma(Int, Real)),

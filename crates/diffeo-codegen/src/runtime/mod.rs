@@ -12,17 +12,17 @@
 //! | `freeze.rs` | memory that several threads read |
 //! | `work.rs` | the work that is done, counted |
 //!
-//! Engines call a [`Function`] by its address, with the calling convention of C: first the context, unless it
+//! Engines call a [`RuntimeFunction`] by its address, with the calling convention of C: first the context, unless it
 //! says otherwise, then its parameters, of which a Bool is a word.
 
 macro_rules! real {
     ($name:ident($($param:ident),*)) => {
-        Function {
+        RuntimeFunction {
             name: concat!("diffeo_", stringify!($name)),
             address: crate::runtime::math::$name as *const u8,
             context: false,
-            params: &[$(Ty::$param),*],
-            result: Some(Ty::Real),
+            params: &[$(LowTy::$param),*],
+            result: Some(LowTy::Real),
         }
     };
 }
@@ -38,17 +38,17 @@ mod split;
 mod work;
 
 pub use context::{Callbacks, Context, Owned, CONSTANTS, STACK_END, STATICS, STOP, TEXTS, WORK};
-pub use failure::{Failure, Open, KEPT};
+pub use failure::{Failure, OpenCall, KEPT};
 pub use memory::{Memory, CLASSES, GRAIN, PLAIN, REFERENCES, STATIC, TEXT};
 pub use split::shape;
 pub use work::Work;
 
-use crate::low::{Runtime, Ty};
+use crate::low::{LowTy, Runtime};
 use diffeo_calculus::prim::{real, Rounding, TextOp};
 
 /// A function of the runtime.
 #[derive(Clone, Copy, Debug)]
-pub struct Function {
+pub struct RuntimeFunction {
     /// Its name, unique.
     pub name: &'static str,
     /// Its address.
@@ -56,31 +56,31 @@ pub struct Function {
     /// Whether its first argument is the context.
     pub context: bool,
     /// The types of its parameters besides; an Int for a Bool.
-    pub params: &'static [Ty],
+    pub params: &'static [LowTy],
     /// The type of its result, if it has one; an Int for a Bool.
-    pub result: Option<Ty>,
+    pub result: Option<LowTy>,
 }
 
 macro_rules! function {
     ($name:literal, $function:path, ($($param:ident),*) $(-> $result:ident)?) => {
-        Function {
+        RuntimeFunction {
             name: concat!("diffeo_", $name),
             address: $function as *const u8,
             context: true,
-            params: &[$(Ty::$param),*],
-            result: [$(Some(Ty::$result),)? None][0],
+            params: &[$(LowTy::$param),*],
+            result: [$(Some(LowTy::$result),)? None][0],
         }
     };
 }
 
 /// `(raise: an index into the table of the program, site, up to three operands as words)`: records an error.
-pub fn raise() -> Function {
+pub fn raise() -> RuntimeFunction {
     function!("raise", operations::raise, (Int, Int, Int, Int, Int))
 }
 
 /// `(function, site)`: records an open call of a function that failed. (Two small numbers, because code would keep a
 /// large one in a register for the case of an error.)
-pub fn note() -> Function {
+pub fn note() -> RuntimeFunction {
     function!("note", operations::note, (Int, Int))
 }
 
@@ -89,23 +89,23 @@ pub fn note() -> Function {
 /// context and the parameters of [`Blocks::task`](crate::low::Blocks::task), and gives its status as an Int. The frame
 /// has the captured words, and room for the results behind them. [`shape`] gives the two words after it. The status is
 /// 0, or 1 if a block failed; then the error is recorded.
-pub fn split() -> Function {
+pub fn split() -> RuntimeFunction {
     function!("split", split::split, (Ptr, Ptr, Int, Int, Int, Int) -> Int)
 }
 
 /// `(constant, work)`: notes that a constant is computed: what was counted since the counter had this number belongs to
 /// it.
-pub fn constant() -> Function {
+pub fn constant() -> RuntimeFunction {
     function!("constant", work::constant, (Int, Int))
 }
 
 /// `(a, b, c) → a * b + c`, where there is no instruction for it.
-pub fn fma() -> Function {
+pub fn fma() -> RuntimeFunction {
     real!(fma(Real, Real, Real))
 }
 
 /// The Real to an integral one, where there is no instruction for it; halves to even.
-pub fn integral(rounding: Rounding) -> Function {
+pub fn integral(rounding: Rounding) -> RuntimeFunction {
     match rounding {
         Rounding::Floor => real!(floor(Real)),
         Rounding::Ceil => real!(ceil(Real)),
@@ -115,7 +115,7 @@ pub fn integral(rounding: Rounding) -> Function {
 }
 
 /// The function of an operation.
-pub fn function(op: Runtime) -> Function {
+pub fn function(op: Runtime) -> RuntimeFunction {
     match op {
         Runtime::Box => function!("box", operations::new_box, (Int) -> Ptr),
         Runtime::Array => function!("array", operations::array, (Int, Int) -> Ptr),
@@ -163,7 +163,7 @@ pub fn function(op: Runtime) -> Function {
 }
 
 /// The function with this name.
-pub fn named(name: &str) -> Option<Function> {
+pub fn named(name: &str) -> Option<RuntimeFunction> {
     let others = [raise(), note(), split(), constant(), fma()];
     let integral =
         [Rounding::Floor, Rounding::Ceil, Rounding::Round, Rounding::Trunc].map(integral);

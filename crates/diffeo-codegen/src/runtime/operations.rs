@@ -9,7 +9,7 @@
 //! have the room that the operation needs: so it is in every function of Low that follows from Flat.
 
 use super::context::Context;
-use super::failure::Open;
+use super::failure::OpenCall;
 use super::memory::word;
 use super::sort;
 use crate::low::{FunctionId, BYTES, DATA};
@@ -348,7 +348,7 @@ pub(super) unsafe extern "C" fn raise(
 /// Records an open call of a function that failed.
 #[cold]
 pub(super) unsafe extern "C" fn note(context: *mut Context, function: i64, site: i64) {
-    let call = Open { function: FunctionId(function as u32), site: SiteId(site as u32) };
+    let call = OpenCall { function: FunctionId(function as u32), site: SiteId(site as u32) };
     // SAFETY: see the top.
     unsafe { (*context).failure.note(call) }
 }

@@ -11,7 +11,7 @@
 use super::context::{Context, Owned, STOP};
 use super::freeze::Frozen;
 use super::work::Work;
-use crate::low::{Blocks, Function};
+use crate::low::{Blocks, LowFunction};
 use diffeo_array::ir::Reduction;
 use diffeo_calculus::prim::{real, RealOp};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -21,7 +21,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Does the steps of a block, as [`Blocks::task`], and gives its status.
-type Task = unsafe extern "C" fn(*mut Context, *const u64, i64, i64, *mut f64) -> i64;
+type BlockTask = unsafe extern "C" fn(*mut Context, *const u64, i64, i64, *mut f64) -> i64;
 
 /// More threads would find nothing to do in most loops.
 const MOST_THREADS: usize = 128;
@@ -30,7 +30,7 @@ const MOST_THREADS: usize = 128;
 const TICK: Duration = Duration::from_millis(2);
 
 /// A function with blocks as [`split`] is told of it, in two words.
-pub fn shape(function: &Function, blocks: &Blocks) -> [i64; 2] {
+pub fn shape(function: &LowFunction, blocks: &Blocks) -> [i64; 2] {
     let captured = function.params.len().saturating_sub(2) as i64;
     let layout = captured | (blocks.shared as i64) << 16 | i64::from(blocks.constants) << 32;
     let results = blocks.how.iter().enumerate().map(|(i, how)| {
@@ -74,7 +74,7 @@ impl Workers {
 /// A loop.
 #[derive(Clone, Copy)]
 struct Job {
-    task: Task,
+    task: BlockTask,
     frame: *const u64,
     count: i64,
     step: i64,
@@ -102,7 +102,7 @@ impl Job {
 }
 
 /// A loop whose blocks are done at once.
-struct Region {
+struct SplitLoop {
     job: Job,
     /// The words of the constants when it began.
     constants: Vec<u64>,
@@ -112,18 +112,18 @@ struct Region {
     room: usize,
     /// The work of the run.
     work: *const Work,
-    state: Mutex<State>,
+    state: Mutex<SplitState>,
     /// Told when nobody is at work.
     idle: Condvar,
 }
 
 // SAFETY: what it refers to lives as long as there are blocks to take or to be done, and `split` waits for their
 // end. The frame is only read, and each block has a place of its own for its results.
-unsafe impl Send for Region {}
+unsafe impl Send for SplitLoop {}
 // SAFETY: as above.
-unsafe impl Sync for Region {}
+unsafe impl Sync for SplitLoop {}
 
-struct State {
+struct SplitState {
     /// The next block.
     next: i64,
     /// The lowest block that failed, or the number of blocks.
@@ -150,13 +150,13 @@ struct State {
     before: u64,
 }
 
-impl Region {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SplitLoop {
+    fn state(&self) -> MutexGuard<'_, SplitState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the next block, if there is one; the counter is that of the context that it is done in.
-    fn take(&self, state: &mut State, counter: &AtomicU64) -> Option<i64> {
+    fn take(&self, state: &mut SplitState, counter: &AtomicU64) -> Option<i64> {
         let block = state.take()?;
         counter.store(0, Ordering::Relaxed);
         state.running.push((block, counter));
@@ -189,7 +189,7 @@ impl Region {
     }
 
     /// Lets the run know what was done.
-    fn show_work(&self, state: &State) {
+    fn show_work(&self, state: &SplitState) {
         let lowest = state.running.iter().find(|(block, _)| *block as usize == state.lowest);
         // SAFETY: the context of the run lives as long as there are blocks.
         unsafe { (*self.work).follow(state.before, lowest.map(|(_, counter)| *counter)) };
@@ -245,7 +245,7 @@ impl Region {
     }
 }
 
-impl State {
+impl SplitState {
     /// The next block, if there is one.
     fn take(&mut self) -> Option<i64> {
         let block = self.next;
@@ -313,7 +313,7 @@ pub(super) unsafe extern "C" fn split(
     let room = results.as_mut_ptr();
     // SAFETY: by the condition of the function; a function pointer has the size of an address.
     unsafe {
-        let task = std::mem::transmute::<*const u8, Task>(task);
+        let task = std::mem::transmute::<*const u8, BlockTask>(task);
         let job = Job { task, frame, count, step, blocks, results: room, width };
         let done = at_once(context, &job, layout)
             .unwrap_or_else(|first| (first..blocks).all(|block| job.run(block, context) == 0));
@@ -372,7 +372,7 @@ unsafe fn at_once(context: *mut Context, job: &Job, layout: i64) -> Result<bool,
             free.push(Worker(Owned::worker(context)));
         }
         let stack_end = Context::stack_end(context);
-        let state = State {
+        let state = SplitState {
             next: first,
             failed: job.blocks,
             stop: false,
@@ -386,7 +386,7 @@ unsafe fn at_once(context: *mut Context, job: &Job, layout: i64) -> Result<bool,
             base: (*context).work.counter().load(Ordering::Relaxed),
             before: (*context).work.counter().load(Ordering::Relaxed),
         };
-        let region = Arc::new(Region {
+        let region = Arc::new(SplitLoop {
             job: *job,
             constants,
             max_stack: (*context).max_stack,
@@ -428,7 +428,7 @@ unsafe fn at_once(context: *mut Context, job: &Job, layout: i64) -> Result<bool,
 ///
 /// # Safety
 /// As for [`split`].
-unsafe fn work(region: &Region, context: *mut Context) -> i64 {
+unsafe fn work(region: &SplitLoop, context: *mut Context) -> i64 {
     let mut own = None;
     loop {
         // SAFETY: the context is live, and nothing borrows this field mutably.

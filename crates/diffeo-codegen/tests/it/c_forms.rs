@@ -1,14 +1,14 @@
 //! Every form of Low on engine `c`, against what it means: programs are built by hand, compiled by the system's
 //! C compiler and run.
 
-use crate::c_support::{compile, text, Machine, Run, NO_HOST};
+use crate::c_support::{compile, text, CMachine, Run, NO_HOST};
 use diffeo_array::ir::{self, Reduction, SiteId};
 use diffeo_calculus::names::Named;
-use diffeo_calculus::prim::text::{self as on_texts, Leaf, Outcome};
+use diffeo_calculus::prim::text::{self as on_texts, TextResult, TextType};
 use diffeo_calculus::prim::{int, real, IntOp, RealOp, Rounding, TextOp};
 use diffeo_calculus::show;
-use diffeo_codegen::c::compiler::{Compiler, Options};
-use diffeo_codegen::c::{Host, Unit};
+use diffeo_codegen::c::compiler::{COptions, Compiler};
+use diffeo_codegen::c::{RuntimeProvider, Unit};
 use diffeo_codegen::engine::Instance;
 use diffeo_codegen::low::*;
 use std::sync::atomic::Ordering;
@@ -29,11 +29,11 @@ fn compiler() -> bool {
 
 /// A function being built.
 #[derive(Default)]
-struct Build {
-    registers: Vec<Ty>,
+struct FunctionBuild {
+    registers: Vec<LowTy>,
     body: Vec<Stmt>,
     params: Vec<Reg>,
-    results: Vec<Ty>,
+    results: Vec<LowTy>,
     stored: i64,
 }
 
@@ -66,21 +66,21 @@ fn call(results: &[Reg], function: u32, args: &[Operand], site: u32) -> Stmt {
     }
 }
 
-impl Build {
+impl FunctionBuild {
     /// The entry of a program: registers 0 and 1 are the addresses of arguments and results.
-    fn entry() -> Build {
-        let mut b = Build::default();
-        b.param(Ty::Ptr);
-        b.param(Ty::Ptr);
+    fn entry() -> FunctionBuild {
+        let mut b = FunctionBuild::default();
+        b.param(LowTy::Ptr);
+        b.param(LowTy::Ptr);
         b
     }
 
-    fn reg(&mut self, ty: Ty) -> Reg {
+    fn reg(&mut self, ty: LowTy) -> Reg {
         self.registers.push(ty);
         Reg(self.registers.len() as u32 - 1)
     }
 
-    fn param(&mut self, ty: Ty) -> Reg {
+    fn param(&mut self, ty: LowTy) -> Reg {
         let reg = self.reg(ty);
         self.params.push(reg);
         reg
@@ -90,34 +90,34 @@ impl Build {
         self.body.push(stmt);
     }
 
-    fn set(&mut self, ty: Ty, expr: Expr) -> Reg {
+    fn set(&mut self, ty: LowTy, expr: Expr) -> Reg {
         let reg = self.reg(ty);
         self.push(Stmt::Set(reg, expr));
         reg
     }
 
     /// An argument of the entry.
-    fn arg(&mut self, ty: Ty, index: i64) -> Reg {
+    fn arg(&mut self, ty: LowTy, index: i64) -> Reg {
         self.set(ty, Expr::Load(ty, at(r(Reg(0)), 8 * index)))
     }
 
     /// Stores the next result of the entry.
-    fn result(&mut self, ty: Ty, value: Operand) {
+    fn result(&mut self, ty: LowTy, value: Operand) {
         let offset = 8 * self.stored;
         self.stored += 1;
         self.push(Stmt::Store(ty, at(r(Reg(1)), offset), value));
     }
 
-    fn give(&mut self, ty: Ty, expr: Expr) {
+    fn give(&mut self, ty: LowTy, expr: Expr) {
         let reg = self.set(ty, expr);
         self.result(ty, r(reg));
     }
 
-    fn function(mut self, name: &str, fallible: bool, recursive: bool) -> Function {
+    fn function(mut self, name: &str, fallible: bool, recursive: bool) -> LowFunction {
         if !matches!(self.body.last(), Some(Stmt::Return(_))) {
             self.body.push(Stmt::Return(vec![]));
         }
-        Function {
+        LowFunction {
             name: name.to_string(),
             registers: self.registers,
             params: self.params,
@@ -131,10 +131,10 @@ impl Build {
     }
 }
 
-fn module(functions: Vec<Function>, layouts: &[Layout], texts: &[&str]) -> Module {
+fn module(functions: Vec<LowFunction>, layouts: &[Layout], texts: &[&str]) -> LowModule {
     let mut all = vec![Layout::Plain, Layout::Text, Layout::References];
     all.extend_from_slice(layouts);
-    Module {
+    LowModule {
         entry: FunctionId(functions.len() as u32 - 1),
         functions,
         layouts: all,
@@ -191,26 +191,29 @@ fn scalar_operations() {
     if !compiler() {
         return;
     }
-    let mut b = Build::entry();
-    let (a, c) = (b.arg(Ty::Int, 0), b.arg(Ty::Int, 1));
-    let (x, y) = (b.arg(Ty::Real, 2), b.arg(Ty::Real, 3));
-    let shift = b.set(Ty::Int, Expr::Binary(Binary::And, r(c), Operand::Int(63)));
+    let mut b = FunctionBuild::entry();
+    let (a, c) = (b.arg(LowTy::Int, 0), b.arg(LowTy::Int, 1));
+    let (x, y) = (b.arg(LowTy::Real, 2), b.arg(LowTy::Real, 3));
+    let shift = b.set(LowTy::Int, Expr::Binary(Binary::And, r(c), Operand::Int(63)));
     for op in [Binary::IntAdd, Binary::IntSub, Binary::IntMul, Binary::And, Binary::Or, Binary::Xor]
     {
-        b.give(Ty::Int, Expr::Binary(op, r(a), r(c)));
+        b.give(LowTy::Int, Expr::Binary(op, r(a), r(c)));
     }
     for op in [Binary::ShiftLeft, Binary::ShiftRight, Binary::ShiftRightSigned] {
-        b.give(Ty::Int, Expr::Binary(op, r(a), r(shift)));
+        b.give(LowTy::Int, Expr::Binary(op, r(a), r(shift)));
     }
     // 9
-    b.give(Ty::Int, Expr::Binary(Binary::IntDiv, r(a), Operand::Int(7)));
-    b.give(Ty::Int, Expr::Binary(Binary::IntRem, r(a), Operand::Int(7)));
-    b.give(Ty::Int, Expr::Binary(Binary::IntMul, Operand::Int(1_000_000), Operand::Int(1_000_000)));
+    b.give(LowTy::Int, Expr::Binary(Binary::IntDiv, r(a), Operand::Int(7)));
+    b.give(LowTy::Int, Expr::Binary(Binary::IntRem, r(a), Operand::Int(7)));
+    b.give(
+        LowTy::Int,
+        Expr::Binary(Binary::IntMul, Operand::Int(1_000_000), Operand::Int(1_000_000)),
+    );
     // 12
     for op in [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div] {
-        b.give(Ty::Real, Expr::Binary(op, r(x), r(y)));
+        b.give(LowTy::Real, Expr::Binary(op, r(x), r(y)));
     }
-    b.give(Ty::Real, Expr::Fma(r(x), r(y), Operand::Real(0.1)));
+    b.give(LowTy::Real, Expr::Fma(r(x), r(y), Operand::Real(0.1)));
     // 17
     for op in [
         Unary::Neg,
@@ -221,44 +224,44 @@ fn scalar_operations() {
         Unary::Integral(Rounding::Round),
         Unary::Integral(Rounding::Trunc),
     ] {
-        b.give(Ty::Real, Expr::Unary(op, r(x)));
+        b.give(LowTy::Real, Expr::Unary(op, r(x)));
     }
     // 24
-    b.give(Ty::Real, Expr::Unary(Unary::ToReal, r(a)));
-    b.give(Ty::Int, Expr::Unary(Unary::Bits, r(x)));
-    b.give(Ty::Real, Expr::Unary(Unary::FromBits, r(a)));
-    b.give(Ty::Int, Expr::Unary(Unary::ToInt, Operand::Real(-7.9)));
+    b.give(LowTy::Real, Expr::Unary(Unary::ToReal, r(a)));
+    b.give(LowTy::Int, Expr::Unary(Unary::Bits, r(x)));
+    b.give(LowTy::Real, Expr::Unary(Unary::FromBits, r(a)));
+    b.give(LowTy::Int, Expr::Unary(Unary::ToInt, Operand::Real(-7.9)));
     // 28
     for op in [Compare::IntEq, Compare::IntNe, Compare::IntLt, Compare::IntLe] {
-        b.give(Ty::Bool, Expr::Compare(op, r(a), r(c)));
+        b.give(LowTy::Bool, Expr::Compare(op, r(a), r(c)));
     }
     for op in [Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le] {
-        b.give(Ty::Bool, Expr::Compare(op, r(x), r(y)));
+        b.give(LowTy::Bool, Expr::Compare(op, r(x), r(y)));
     }
     // 36
-    b.give(Ty::Bool, Expr::Compare(Compare::Below, r(a), Operand::Int(64)));
-    let less = b.set(Ty::Bool, Expr::Compare(Compare::Lt, r(x), r(y)));
-    b.give(Ty::Real, Expr::Select(r(less), r(x), r(y)));
-    b.give(Ty::Bool, Expr::Unary(Unary::Not, r(less)));
-    b.give(Ty::Int, Expr::Unary(Unary::FromBool, r(less)));
-    b.give(Ty::Bool, Expr::Binary(Binary::Xor, r(less), Operand::Bool(true)));
+    b.give(LowTy::Bool, Expr::Compare(Compare::Below, r(a), Operand::Int(64)));
+    let less = b.set(LowTy::Bool, Expr::Compare(Compare::Lt, r(x), r(y)));
+    b.give(LowTy::Real, Expr::Select(r(less), r(x), r(y)));
+    b.give(LowTy::Bool, Expr::Unary(Unary::Not, r(less)));
+    b.give(LowTy::Int, Expr::Unary(Unary::FromBool, r(less)));
+    b.give(LowTy::Bool, Expr::Binary(Binary::Xor, r(less), Operand::Bool(true)));
     // 41
     for op in [Checked::Add, Checked::Sub, Checked::Mul] {
-        let (result, overflow) = (b.reg(Ty::Int), b.reg(Ty::Bool));
+        let (result, overflow) = (b.reg(LowTy::Int), b.reg(LowTy::Bool));
         b.push(Stmt::Checked { op, result, overflow, a: r(a), b: r(c) });
-        b.result(Ty::Int, r(result));
-        b.result(Ty::Bool, r(overflow));
+        b.result(LowTy::Int, r(result));
+        b.result(LowTy::Bool, r(overflow));
     }
     // 47
     for x in REALS {
-        b.give(Ty::Real, Expr::Copy(Operand::Real(x)));
+        b.give(LowTy::Real, Expr::Copy(Operand::Real(x)));
     }
-    b.give(Ty::Real, Expr::Copy(Operand::Real(0.1)));
+    b.give(LowTy::Real, Expr::Copy(Operand::Real(0.1)));
     for n in INTS {
-        b.give(Ty::Int, Expr::Copy(Operand::Int(n)));
+        b.give(LowTy::Int, Expr::Copy(Operand::Int(n)));
     }
     let programs = [module(vec![b.function("main", false, false)], &[], &[])];
-    for mut state in Machine::both(&programs) {
+    for mut state in CMachine::both(&programs) {
         for a in INTS {
             for c in INTS {
                 for (x, y) in REALS.iter().flat_map(|x| REALS.map(|y| (*x, y))) {
@@ -377,17 +380,17 @@ fn real_operations_are_those_of_the_table() {
     if !compiler() {
         return;
     }
-    let mut b = Build::entry();
-    let (x, y) = (b.arg(Ty::Real, 0), b.arg(Ty::Real, 1));
+    let mut b = FunctionBuild::entry();
+    let (x, y) = (b.arg(LowTy::Real, 0), b.arg(LowTy::Real, 1));
     for op in MATH {
-        b.give(Ty::Real, Expr::Math(op, r(x), r(y)));
+        b.give(LowTy::Real, Expr::Math(op, r(x), r(y)));
     }
-    let n = b.arg(Ty::Int, 2);
-    let power = b.reg(Ty::Real);
+    let n = b.arg(LowTy::Int, 2);
+    let power = b.reg(LowTy::Real);
     b.push(runtime(&[power], Runtime::PowInt, &[r(x), r(n)]));
-    b.result(Ty::Real, r(power));
+    b.result(LowTy::Real, r(power));
     let programs = [module(vec![b.function("main", false, false)], &[], &[])];
-    for mut state in Machine::both(&programs) {
+    for mut state in CMachine::both(&programs) {
         let mut points = REALS.to_vec();
         points
             .extend([0.3, -0.3, 1.0, 2.0, -3.0, -3.3, 1.4616, 12.5, 0.999, 1.0001, 700.0, -7.25e5]);
@@ -419,34 +422,34 @@ fn real_operations_are_those_of_the_table() {
 }
 
 /// Sums of `1/(i+1)`, counting and reducing in different ways.
-fn loops() -> Module {
-    let mut b = Build::entry();
-    let (data, n) = (b.arg(Ty::Ptr, 0), b.arg(Ty::Int, 1));
+fn loops() -> LowModule {
+    let mut b = FunctionBuild::entry();
+    let (data, n) = (b.arg(LowTy::Ptr, 0), b.arg(LowTy::Int, 1));
     // The sum, the largest and the smallest, in any order.
     for (how, op, zero) in [
         (Reduction::Add, RealOp::Add, 0.0),
         (Reduction::Max, RealOp::Max, f64::NEG_INFINITY),
         (Reduction::Min, RealOp::Min, f64::INFINITY),
     ] {
-        let acc = b.set(Ty::Real, Expr::Copy(Operand::Real(zero)));
-        let (i, x) = (b.reg(Ty::Int), b.reg(Ty::Real));
+        let acc = b.set(LowTy::Real, Expr::Copy(Operand::Real(zero)));
+        let (i, x) = (b.reg(LowTy::Int), b.reg(LowTy::Real));
         b.push(Stmt::For(Box::new(For {
             index: i,
             from: Operand::Int(0),
             to: r(n),
             body: vec![
-                Stmt::Set(x, Expr::Load(Ty::Real, element(r(data), r(i), 0))),
+                Stmt::Set(x, Expr::Load(LowTy::Real, element(r(data), r(i), 0))),
                 Stmt::Set(acc, Expr::Math(op, r(acc), r(x))),
             ],
             independent: true,
             separate: true,
             reductions: vec![(acc, how)],
         })));
-        b.result(Ty::Real, r(acc));
+        b.result(LowTy::Real, r(acc));
     }
     // A value that is carried, first set within the loop; the end changes and is that of the beginning.
-    let (end, last) = (b.set(Ty::Int, Expr::Copy(r(n))), b.reg(Ty::Int));
-    let (i, first, sum) = (b.reg(Ty::Int), b.reg(Ty::Bool), b.reg(Ty::Int));
+    let (end, last) = (b.set(LowTy::Int, Expr::Copy(r(n))), b.reg(LowTy::Int));
+    let (i, first, sum) = (b.reg(LowTy::Int), b.reg(LowTy::Bool), b.reg(LowTy::Int));
     b.push(Stmt::Set(last, Expr::Copy(Operand::Int(0))));
     b.push(Stmt::For(Box::new(For {
         index: i,
@@ -466,10 +469,10 @@ fn loops() -> Module {
         separate: false,
         reductions: vec![],
     })));
-    b.result(Ty::Int, r(last));
-    b.result(Ty::Int, r(end));
+    b.result(LowTy::Int, r(last));
+    b.result(LowTy::Int, r(end));
     // Breaks within a switch within a loop within a loop.
-    let (k, count) = (b.reg(Ty::Int), b.reg(Ty::Int));
+    let (k, count) = (b.reg(LowTy::Int), b.reg(LowTy::Int));
     b.push(Stmt::Set(k, Expr::Copy(Operand::Int(0))));
     b.push(Stmt::Set(count, Expr::Copy(Operand::Int(0))));
     let add = |n: i64| Stmt::Set(count, Expr::Binary(Binary::IntAdd, r(count), Operand::Int(n)));
@@ -486,22 +489,23 @@ fn loops() -> Module {
             vec![add(1000)],
         ),
     ]));
-    b.result(Ty::Int, r(count));
+    b.result(LowTy::Int, r(count));
     // Independent steps that store: elements become their squares.
-    let (i, x, y, cond) = (b.reg(Ty::Int), b.reg(Ty::Real), b.reg(Ty::Real), b.reg(Ty::Bool));
+    let (i, x, y, cond) =
+        (b.reg(LowTy::Int), b.reg(LowTy::Real), b.reg(LowTy::Real), b.reg(LowTy::Bool));
     b.push(Stmt::For(Box::new(For {
         index: i,
         from: Operand::Int(1),
         to: r(n),
         body: vec![
-            Stmt::Set(x, Expr::Load(Ty::Real, element(r(data), r(i), 0))),
+            Stmt::Set(x, Expr::Load(LowTy::Real, element(r(data), r(i), 0))),
             Stmt::Set(cond, Expr::Compare(Compare::Lt, r(x), Operand::Real(0.0))),
             Stmt::If(
                 r(cond),
                 vec![Stmt::Set(y, Expr::Copy(Operand::Real(0.0)))],
                 vec![Stmt::Set(y, Expr::Binary(Binary::Mul, r(x), r(x)))],
             ),
-            Stmt::Store(Ty::Real, element(r(data), r(i), 0), r(y)),
+            Stmt::Store(LowTy::Real, element(r(data), r(i), 0), r(y)),
         ],
         independent: true,
         separate: true,
@@ -515,7 +519,7 @@ fn loops_and_branches() {
     if !compiler() {
         return;
     }
-    for mut state in Machine::both(&[loops()]) {
+    for mut state in CMachine::both(&[loops()]) {
         for n in [1, 2, 3, 100, 1001] {
             for nan in [None, Some(n / 2), Some(n - 1)] {
                 let mut data: Vec<f64> = (0..n).map(|i| ((i * 37) % 101) as f64 - 50.0).collect();
@@ -552,30 +556,30 @@ fn loops_and_branches() {
 }
 
 /// `divide(a, b) → (a / b, a % b, 0.5)`, or fails; `fib(n)`; `spin(n)`: recursion without end for negative n.
-fn calls() -> Vec<Function> {
-    let mut b = Build::default();
-    let (x, y) = (b.param(Ty::Int), b.param(Ty::Int));
-    let zero = b.set(Ty::Bool, Expr::Compare(Compare::IntEq, r(y), Operand::Int(0)));
+fn calls() -> Vec<LowFunction> {
+    let mut b = FunctionBuild::default();
+    let (x, y) = (b.param(LowTy::Int), b.param(LowTy::Int));
+    let zero = b.set(LowTy::Bool, Expr::Compare(Compare::IntEq, r(y), Operand::Int(0)));
     b.push(Stmt::If(r(zero), vec![raise(Raise::Int(IntOp::Div), vec![r(x), r(y)], 7)], vec![]));
-    let q = b.set(Ty::Int, Expr::Binary(Binary::IntDiv, r(x), r(y)));
-    let m = b.set(Ty::Int, Expr::Binary(Binary::IntRem, r(x), r(y)));
-    b.results = vec![Ty::Int, Ty::Int, Ty::Real];
+    let q = b.set(LowTy::Int, Expr::Binary(Binary::IntDiv, r(x), r(y)));
+    let m = b.set(LowTy::Int, Expr::Binary(Binary::IntRem, r(x), r(y)));
+    b.results = vec![LowTy::Int, LowTy::Int, LowTy::Real];
     b.push(Stmt::Return(vec![r(q), r(m), Operand::Real(0.5)]));
     let divide = b.function("divide", true, false);
 
-    let mut b = Build::default();
-    let n = b.param(Ty::Int);
-    b.results = vec![Ty::Int];
-    let small = b.set(Ty::Bool, Expr::Compare(Compare::IntLt, r(n), Operand::Int(2)));
+    let mut b = FunctionBuild::default();
+    let n = b.param(LowTy::Int);
+    b.results = vec![LowTy::Int];
+    let small = b.set(LowTy::Bool, Expr::Compare(Compare::IntLt, r(n), Operand::Int(2)));
     b.push(Stmt::If(r(small), vec![Stmt::Return(vec![r(n)])], vec![]));
     let mut sums = vec![];
     for k in [1, 2] {
-        let less = b.set(Ty::Int, Expr::Binary(Binary::IntSub, r(n), Operand::Int(k)));
-        let f = b.reg(Ty::Int);
+        let less = b.set(LowTy::Int, Expr::Binary(Binary::IntSub, r(n), Operand::Int(k)));
+        let f = b.reg(LowTy::Int);
         b.push(call(&[f], 1, &[r(less)], 20 + k as u32));
         sums.push(f);
     }
-    let (sum, overflow) = (b.reg(Ty::Int), b.reg(Ty::Bool));
+    let (sum, overflow) = (b.reg(LowTy::Int), b.reg(LowTy::Bool));
     b.push(Stmt::Checked { op: Checked::Add, result: sum, overflow, a: r(sums[0]), b: r(sums[1]) });
     b.push(Stmt::If(
         r(overflow),
@@ -585,28 +589,28 @@ fn calls() -> Vec<Function> {
     b.push(Stmt::Return(vec![r(sum)]));
     let fib = b.function("fib", true, true);
 
-    let mut b = Build::default();
-    let n = b.param(Ty::Int);
-    b.results = vec![Ty::Int];
-    let done = b.set(Ty::Bool, Expr::Compare(Compare::IntEq, r(n), Operand::Int(0)));
+    let mut b = FunctionBuild::default();
+    let n = b.param(LowTy::Int);
+    b.results = vec![LowTy::Int];
+    let done = b.set(LowTy::Bool, Expr::Compare(Compare::IntEq, r(n), Operand::Int(0)));
     b.push(Stmt::If(r(done), vec![Stmt::Return(vec![Operand::Int(0)])], vec![]));
-    let less = b.set(Ty::Int, Expr::Binary(Binary::IntSub, r(n), Operand::Int(1)));
-    let f = b.reg(Ty::Int);
+    let less = b.set(LowTy::Int, Expr::Binary(Binary::IntSub, r(n), Operand::Int(1)));
+    let f = b.reg(LowTy::Int);
     b.push(call(&[f], 2, &[r(less)], 30));
-    let more = b.set(Ty::Int, Expr::Binary(Binary::IntAdd, r(f), Operand::Int(1)));
+    let more = b.set(LowTy::Int, Expr::Binary(Binary::IntAdd, r(f), Operand::Int(1)));
     b.push(Stmt::Return(vec![r(more)]));
     let spin = b.function("spin", true, true);
 
     // Nothing is given by one that fails, several values by one that does not.
-    let mut b = Build::default();
-    let n = b.param(Ty::Real);
-    let bad = b.set(Ty::Bool, Expr::Compare(Compare::Lt, r(n), Operand::Real(0.0)));
+    let mut b = FunctionBuild::default();
+    let n = b.param(LowTy::Real);
+    let bad = b.set(LowTy::Bool, Expr::Compare(Compare::Lt, r(n), Operand::Real(0.0)));
     b.push(Stmt::If(r(bad), vec![raise(Raise::Round(Rounding::Floor), vec![r(n)], 40)], vec![]));
     let check = b.function("check", true, false);
-    let mut b = Build::default();
-    let n = b.param(Ty::Real);
-    let half = b.set(Ty::Real, Expr::Binary(Binary::Mul, r(n), Operand::Real(0.5)));
-    b.results = vec![Ty::Real, Ty::Bool];
+    let mut b = FunctionBuild::default();
+    let n = b.param(LowTy::Real);
+    let half = b.set(LowTy::Real, Expr::Binary(Binary::Mul, r(n), Operand::Real(0.5)));
+    b.results = vec![LowTy::Real, LowTy::Bool];
     b.push(Stmt::Return(vec![r(half), Operand::Bool(true)]));
     let halve = b.function("halve", false, false);
     vec![divide, fib, spin, check, halve]
@@ -619,15 +623,20 @@ fn calls_and_failures() {
     }
     let mut programs = vec![];
     // 0: divide, check and halve.
-    let mut b = Build::entry();
-    let (x, y, z) = (b.arg(Ty::Int, 0), b.arg(Ty::Int, 1), b.arg(Ty::Real, 2));
-    let (q, m, h) = (b.reg(Ty::Int), b.reg(Ty::Int), b.reg(Ty::Real));
+    let mut b = FunctionBuild::entry();
+    let (x, y, z) = (b.arg(LowTy::Int, 0), b.arg(LowTy::Int, 1), b.arg(LowTy::Real, 2));
+    let (q, m, h) = (b.reg(LowTy::Int), b.reg(LowTy::Int), b.reg(LowTy::Real));
     b.push(call(&[q, m, h], 0, &[r(x), r(y)], 50));
     b.push(call(&[], 3, &[r(z)], 51));
-    let (half, yes) = (b.reg(Ty::Real), b.reg(Ty::Bool));
+    let (half, yes) = (b.reg(LowTy::Real), b.reg(LowTy::Bool));
     b.push(call(&[half, yes], 4, &[r(z)], 52));
-    for (ty, reg) in [(Ty::Int, q), (Ty::Int, m), (Ty::Real, h), (Ty::Real, half), (Ty::Bool, yes)]
-    {
+    for (ty, reg) in [
+        (LowTy::Int, q),
+        (LowTy::Int, m),
+        (LowTy::Real, h),
+        (LowTy::Real, half),
+        (LowTy::Bool, yes),
+    ] {
         b.result(ty, r(reg));
     }
     let mut functions = calls();
@@ -635,15 +644,15 @@ fn calls_and_failures() {
     programs.push(module(functions, &[], &[]));
     // 1: fib, 2: spin.
     for f in [1, 2] {
-        let mut b = Build::entry();
-        let (n, result) = (b.arg(Ty::Int, 0), b.reg(Ty::Int));
+        let mut b = FunctionBuild::entry();
+        let (n, result) = (b.arg(LowTy::Int, 0), b.reg(LowTy::Int));
         b.push(call(&[result], f, &[r(n)], NOWHERE.0));
-        b.result(Ty::Int, r(result));
+        b.result(LowTy::Int, r(result));
         let mut functions = calls();
         functions.push(b.function("main", true, false));
         programs.push(module(functions, &[], &[]));
     }
-    for mut state in Machine::both(&programs) {
+    for mut state in CMachine::both(&programs) {
         let minus_seven = -7i64 as u64;
         let got = state.call::<5>(0, &[minus_seven, 2, word(3.0)]).unwrap();
         assert_eq!(got, [-3i64 as u64, -1i64 as u64, word(0.5), word(1.5), 1]);
@@ -666,7 +675,7 @@ fn calls_and_failures() {
         assert_eq!((failed.raise, failed.site), (Raise::Stopped, SiteId(99)));
         assert!(failed.depth > 1000 && failed.calls.len() == 128, "{}", failed.depth);
         assert!(failed.calls.iter().all(|site| *site == SiteId(30)));
-        let Machine::Own(run) = &state else { continue };
+        let CMachine::Own(run) = &state else { continue };
         // Another thread ends a run so.
         run.stack_end().store(usize::MAX, Ordering::Relaxed);
         let failed = state.call::<1>(1, &[20]).unwrap_err();
@@ -675,32 +684,32 @@ fn calls_and_failures() {
 }
 
 /// 0: shows a Real, an Int, a truth value and a text; 1: appends and compares texts, and fails with one.
-fn texts() -> Vec<Module> {
-    let mut b = Build::entry();
+fn texts() -> Vec<LowModule> {
+    let mut b = FunctionBuild::entry();
     for (i, (ty, op)) in [
-        (Ty::Real, Runtime::ShowReal),
-        (Ty::Int, Runtime::ShowInt),
-        (Ty::Bool, Runtime::ShowBool),
-        (Ty::Ptr, Runtime::ShowText),
+        (LowTy::Real, Runtime::ShowReal),
+        (LowTy::Int, Runtime::ShowInt),
+        (LowTy::Bool, Runtime::ShowBool),
+        (LowTy::Ptr, Runtime::ShowText),
     ]
     .into_iter()
     .enumerate()
     {
-        let (x, shown) = (b.arg(ty, i as i64), b.reg(Ty::Ptr));
+        let (x, shown) = (b.arg(ty, i as i64), b.reg(LowTy::Ptr));
         b.push(runtime(&[shown], op, &[r(x)]));
-        b.result(Ty::Ptr, r(shown));
+        b.result(LowTy::Ptr, r(shown));
     }
     let show = module(vec![b.function("main", false, false)], &[], &[]);
-    let mut b = Build::entry();
-    let (x, y) = (b.arg(Ty::Ptr, 0), b.arg(Ty::Ptr, 1));
-    let (both, all, order) = (b.reg(Ty::Ptr), b.reg(Ty::Ptr), b.reg(Ty::Int));
+    let mut b = FunctionBuild::entry();
+    let (x, y) = (b.arg(LowTy::Ptr, 0), b.arg(LowTy::Ptr, 1));
+    let (both, all, order) = (b.reg(LowTy::Ptr), b.reg(LowTy::Ptr), b.reg(LowTy::Int));
     b.push(runtime(&[both], Runtime::AppendText, &[r(x), r(y)]));
     b.push(runtime(&[all], Runtime::AppendText, &[r(both), Operand::Text(1)]));
     b.push(runtime(&[order], Runtime::CompareText, &[r(x), r(y)]));
     b.push(runtime(&[], Runtime::Free, &[r(both)]));
-    b.result(Ty::Ptr, r(all));
-    b.result(Ty::Int, r(order));
-    let equal = b.set(Ty::Bool, Expr::Compare(Compare::IntEq, r(order), Operand::Int(0)));
+    b.result(LowTy::Ptr, r(all));
+    b.result(LowTy::Int, r(order));
+    let equal = b.set(LowTy::Bool, Expr::Compare(Compare::IntEq, r(order), Operand::Int(0)));
     b.push(Stmt::If(r(equal), vec![raise(Raise::Fail, vec![r(all)], 3)], vec![]));
     let append = module(vec![b.function("main", true, false)], &[], &["unused", "?\n\"é\\\u{0}1"]);
     vec![show, append]
@@ -711,7 +720,7 @@ fn texts_and_what_is_shown() {
     if !compiler() {
         return;
     }
-    for mut state in Machine::both(&texts()) {
+    for mut state in CMachine::both(&texts()) {
         let text = text_block("plain");
         let mut show_all = |x: f64, n: i64, b: bool, t: &[u64]| -> [String; 4] {
             let words = [word(x), n as u64, u64::from(b), t.as_ptr() as u64];
@@ -761,15 +770,15 @@ fn texts_and_what_is_shown() {
 }
 
 /// One for each operation on texts, in order.
-fn text_operations() -> Vec<Module> {
-    let ty = |leaf: &Leaf| match leaf {
-        Leaf::Int => Ty::Int,
-        Leaf::Real => Ty::Real,
-        Leaf::Text => Ty::Ptr,
+fn text_operations() -> Vec<LowModule> {
+    let ty = |leaf: &TextType| match leaf {
+        TextType::Int => LowTy::Int,
+        TextType::Real => LowTy::Real,
+        TextType::Text => LowTy::Ptr,
     };
     let of = |op: &TextOp| {
         let (leaves, result) = on_texts::signature(*op);
-        let mut b = Build::entry();
+        let mut b = FunctionBuild::entry();
         let args: Vec<Operand> =
             leaves.iter().enumerate().map(|(i, leaf)| r(b.arg(ty(leaf), i as i64))).collect();
         let given = b.reg(ty(&result));
@@ -828,16 +837,20 @@ fn operations_on_texts() {
         f64::NEG_INFINITY,
         0.05,
     ];
-    for mut state in Machine::both(&text_operations()) {
+    for mut state in CMachine::both(&text_operations()) {
         for (number, op) in TextOp::ALL.iter().enumerate() {
             let leaves = on_texts::signature(*op).0;
             // All combinations of operands.
-            let mut calls: Vec<Vec<on_texts::Operand<'_>>> = vec![Vec::new()];
+            let mut calls: Vec<Vec<on_texts::TextOperand<'_>>> = vec![Vec::new()];
             for leaf in leaves {
-                let values: Vec<on_texts::Operand<'_>> = match leaf {
-                    Leaf::Int => ints.iter().map(|n| on_texts::Operand::Int(*n)).collect(),
-                    Leaf::Real => reals.iter().map(|x| on_texts::Operand::Real(*x)).collect(),
-                    Leaf::Text => texts.iter().map(|t| on_texts::Operand::Text(t)).collect(),
+                let values: Vec<on_texts::TextOperand<'_>> = match leaf {
+                    TextType::Int => ints.iter().map(|n| on_texts::TextOperand::Int(*n)).collect(),
+                    TextType::Real => {
+                        reals.iter().map(|x| on_texts::TextOperand::Real(*x)).collect()
+                    }
+                    TextType::Text => {
+                        texts.iter().map(|t| on_texts::TextOperand::Text(t)).collect()
+                    }
                 };
                 let longer = calls.iter().flat_map(|call| {
                     values.iter().map(move |v| call.iter().chain([v]).cloned().collect())
@@ -848,30 +861,30 @@ fn operations_on_texts() {
                 let blocks: Vec<Option<Vec<u64>>> = call
                     .iter()
                     .map(|operand| match operand {
-                        on_texts::Operand::Text(t) => Some(text_block(t)),
-                        on_texts::Operand::Int(_) | on_texts::Operand::Real(_) => None,
+                        on_texts::TextOperand::Text(t) => Some(text_block(t)),
+                        on_texts::TextOperand::Int(_) | on_texts::TextOperand::Real(_) => None,
                     })
                     .collect();
                 let words: Vec<u64> = call
                     .iter()
                     .zip(&blocks)
                     .map(|(operand, block)| match (operand, block) {
-                        (on_texts::Operand::Int(n), _) => *n as u64,
-                        (on_texts::Operand::Real(x), _) => word(*x),
-                        (on_texts::Operand::Text(_), block) => {
+                        (on_texts::TextOperand::Int(n), _) => *n as u64,
+                        (on_texts::TextOperand::Real(x), _) => word(*x),
+                        (on_texts::TextOperand::Text(_), block) => {
                             block.as_ref().unwrap().as_ptr() as u64
                         }
                     })
                     .collect();
                 let [given] = state.call::<1>(number, &words).unwrap();
                 match on_texts::apply(*op, &call).unwrap() {
-                    Outcome::Int(n) => assert_eq!(given as i64, n, "{op:?} {call:?}"),
-                    Outcome::Real(x) => {
+                    TextResult::Int(n) => assert_eq!(given as i64, n, "{op:?} {call:?}"),
+                    TextResult::Real(x) => {
                         let given = f64::from_bits(given);
                         let same = given.to_bits() == x.to_bits() || given.is_nan() && x.is_nan();
                         assert!(same, "{op:?} {call:?}: {given:e}, not {x:e}");
                     }
-                    Outcome::Text(t) => {
+                    TextResult::Text(t) => {
                         assert_eq!(bytes(given), t, "{op:?} {call:?}");
                         state.release(given);
                     }
@@ -903,12 +916,12 @@ fn difficult() -> impl Iterator<Item = f64> {
 }
 
 /// 0: sorts Reals, 1: Ints, 2: texts; `(data, length, to)`.
-fn sorts() -> Vec<Module> {
+fn sorts() -> Vec<LowModule> {
     [Runtime::SortReals, Runtime::SortInts, Runtime::SortTexts]
         .into_iter()
         .map(|op| {
-            let mut b = Build::entry();
-            let (data, n, to) = (b.arg(Ty::Ptr, 0), b.arg(Ty::Int, 1), b.arg(Ty::Ptr, 2));
+            let mut b = FunctionBuild::entry();
+            let (data, n, to) = (b.arg(LowTy::Ptr, 0), b.arg(LowTy::Int, 1), b.arg(LowTy::Ptr, 2));
             b.push(runtime(&[], op, &[r(data), r(n), r(to)]));
             module(vec![b.function("main", false, false)], &[], &[])
         })
@@ -920,7 +933,7 @@ fn sorting_is_stable() {
     if !compiler() {
         return;
     }
-    for mut state in Machine::both(&sorts()) {
+    for mut state in CMachine::both(&sorts()) {
         let mut sort = |program: usize, words: &[u64]| -> Vec<i64> {
             let mut to = vec![-1i64; words.len()];
             let args = [words.as_ptr() as u64, words.len() as u64, to.as_mut_ptr() as u64];
@@ -974,39 +987,39 @@ fn sorting_is_stable() {
 
 /// 0: a list of n boxes with an array of references each, freed if the second argument is 0; 1: a stack; 2: a
 /// constant.
-fn blocks() -> Vec<Module> {
+fn blocks() -> Vec<LowModule> {
     let layouts = [
         Layout::Fields([true, true, false].into()),
         Layout::Fields([].into()),
         Layout::Stack([false, true].into()),
     ];
-    let memory = |b: &mut Build, block: Reg, site: u32| {
-        let none = b.set(Ty::Bool, Expr::Compare(Compare::IntEq, r(block), Operand::Null));
+    let memory = |b: &mut FunctionBuild, block: Reg, site: u32| {
+        let none = b.set(LowTy::Bool, Expr::Compare(Compare::IntEq, r(block), Operand::Null));
         b.push(Stmt::If(r(none), vec![raise(Raise::Memory, vec![], site)], vec![]));
     };
     // cell(next, i) → a box of (next, an array of one reference to an array of one Real and a null, i)
-    let mut b = Build::default();
-    let (next, i) = (b.param(Ty::Ptr), b.param(Ty::Int));
-    let (cell, refs, data) = (b.reg(Ty::Ptr), b.reg(Ty::Ptr), b.reg(Ty::Ptr));
+    let mut b = FunctionBuild::default();
+    let (next, i) = (b.param(LowTy::Ptr), b.param(LowTy::Int));
+    let (cell, refs, data) = (b.reg(LowTy::Ptr), b.reg(LowTy::Ptr), b.reg(LowTy::Ptr));
     b.push(runtime(&[cell], Runtime::Box, &[Operand::Int(3)]));
     memory(&mut b, cell, 1);
     b.push(runtime(&[refs], Runtime::Zeros, &[Operand::Int(REFERENCES), Operand::Int(16)]));
     memory(&mut b, refs, 2);
     b.push(runtime(&[data], Runtime::Array, &[Operand::Int(PLAIN), Operand::Int(8)]));
     memory(&mut b, data, 3);
-    let x = b.set(Ty::Real, Expr::Unary(Unary::ToReal, r(i)));
-    b.push(Stmt::Store(Ty::Real, at(r(data), DATA), r(x)));
-    b.push(Stmt::Store(Ty::Ptr, at(r(refs), DATA), r(data)));
-    b.push(Stmt::Store(Ty::Ptr, at(r(cell), FIELDS), r(next)));
-    b.push(Stmt::Store(Ty::Ptr, at(r(cell), FIELDS + 8), r(refs)));
-    b.push(Stmt::Store(Ty::Int, at(r(cell), FIELDS + 16), r(i)));
-    b.results = vec![Ty::Ptr];
+    let x = b.set(LowTy::Real, Expr::Unary(Unary::ToReal, r(i)));
+    b.push(Stmt::Store(LowTy::Real, at(r(data), DATA), r(x)));
+    b.push(Stmt::Store(LowTy::Ptr, at(r(refs), DATA), r(data)));
+    b.push(Stmt::Store(LowTy::Ptr, at(r(cell), FIELDS), r(next)));
+    b.push(Stmt::Store(LowTy::Ptr, at(r(cell), FIELDS + 8), r(refs)));
+    b.push(Stmt::Store(LowTy::Int, at(r(cell), FIELDS + 16), r(i)));
+    b.results = vec![LowTy::Ptr];
     b.push(Stmt::Return(vec![r(cell)]));
     let cell_function = b.function("cell", true, false);
-    let mut b = Build::entry();
-    let (n, keep) = (b.arg(Ty::Int, 0), b.arg(Ty::Int, 1));
-    let list = b.set(Ty::Ptr, Expr::Copy(Operand::Static(4)));
-    let (i, sum) = (b.reg(Ty::Int), b.reg(Ty::Real));
+    let mut b = FunctionBuild::entry();
+    let (n, keep) = (b.arg(LowTy::Int, 0), b.arg(LowTy::Int, 1));
+    let list = b.set(LowTy::Ptr, Expr::Copy(Operand::Static(4)));
+    let (i, sum) = (b.reg(LowTy::Int), b.reg(LowTy::Real));
     b.push(Stmt::For(Box::new(For {
         index: i,
         from: Operand::Int(0),
@@ -1017,36 +1030,36 @@ fn blocks() -> Vec<Module> {
         reductions: vec![],
     })));
     b.push(Stmt::Set(sum, Expr::Copy(Operand::Real(0.0))));
-    let (cell, layout, end) = (b.reg(Ty::Ptr), b.reg(Ty::Int), b.reg(Ty::Bool));
-    let (refs, data, x) = (b.reg(Ty::Ptr), b.reg(Ty::Ptr), b.reg(Ty::Real));
+    let (cell, layout, end) = (b.reg(LowTy::Ptr), b.reg(LowTy::Int), b.reg(LowTy::Bool));
+    let (refs, data, x) = (b.reg(LowTy::Ptr), b.reg(LowTy::Ptr), b.reg(LowTy::Real));
     b.push(Stmt::Set(cell, Expr::Copy(r(list))));
     b.push(Stmt::Loop(vec![
-        Stmt::Set(layout, Expr::Load(Ty::Int, at(r(cell), LAYOUT))),
+        Stmt::Set(layout, Expr::Load(LowTy::Int, at(r(cell), LAYOUT))),
         Stmt::Set(end, Expr::Compare(Compare::IntEq, r(layout), Operand::Int(4))),
         Stmt::If(r(end), vec![Stmt::Break], vec![]),
-        Stmt::Set(refs, Expr::Load(Ty::Ptr, at(r(cell), FIELDS + 8))),
-        Stmt::Set(data, Expr::Load(Ty::Ptr, element(r(refs), Operand::Int(0), DATA))),
-        Stmt::Set(x, Expr::Load(Ty::Real, at(r(data), DATA))),
+        Stmt::Set(refs, Expr::Load(LowTy::Ptr, at(r(cell), FIELDS + 8))),
+        Stmt::Set(data, Expr::Load(LowTy::Ptr, element(r(refs), Operand::Int(0), DATA))),
+        Stmt::Set(x, Expr::Load(LowTy::Real, at(r(data), DATA))),
         Stmt::Set(sum, Expr::Binary(Binary::Add, r(sum), r(x))),
-        Stmt::Set(cell, Expr::Load(Ty::Ptr, at(r(cell), FIELDS))),
+        Stmt::Set(cell, Expr::Load(LowTy::Ptr, at(r(cell), FIELDS))),
     ]));
-    b.result(Ty::Real, r(sum));
-    b.result(Ty::Ptr, r(list));
-    let freed = b.set(Ty::Bool, Expr::Compare(Compare::IntEq, r(keep), Operand::Int(0)));
-    let nothing = b.set(Ty::Bool, Expr::Compare(Compare::IntLt, r(n), Operand::Int(1)));
-    let some = b.set(Ty::Bool, Expr::Unary(Unary::Not, r(nothing)));
-    let freed = b.set(Ty::Bool, Expr::Binary(Binary::And, r(freed), r(some)));
+    b.result(LowTy::Real, r(sum));
+    b.result(LowTy::Ptr, r(list));
+    let freed = b.set(LowTy::Bool, Expr::Compare(Compare::IntEq, r(keep), Operand::Int(0)));
+    let nothing = b.set(LowTy::Bool, Expr::Compare(Compare::IntLt, r(n), Operand::Int(1)));
+    let some = b.set(LowTy::Bool, Expr::Unary(Unary::Not, r(nothing)));
+    let freed = b.set(LowTy::Bool, Expr::Binary(Binary::And, r(freed), r(some)));
     b.push(Stmt::If(r(freed), vec![runtime(&[], Runtime::Free, &[r(list)])], vec![]));
     let list = module(vec![cell_function, b.function("main", true, false)], &layouts, &[]);
 
     // A stack of (i, a new array), its sum, freed.
-    let mut b = Build::entry();
-    let n = b.arg(Ty::Int, 0);
-    let (stack, i) = (b.reg(Ty::Ptr), b.reg(Ty::Int));
+    let mut b = FunctionBuild::entry();
+    let n = b.arg(LowTy::Int, 0);
+    let (stack, i) = (b.reg(LowTy::Ptr), b.reg(LowTy::Int));
     b.push(runtime(&[stack], Runtime::StackNew, &[Operand::Int(5)]));
     let (room, data, length, more) =
-        (b.reg(Ty::Bool), b.reg(Ty::Ptr), b.reg(Ty::Int), b.reg(Ty::Int));
-    let (tuples, first, value) = (b.reg(Ty::Ptr), b.reg(Ty::Int), b.reg(Ty::Ptr));
+        (b.reg(LowTy::Bool), b.reg(LowTy::Ptr), b.reg(LowTy::Int), b.reg(LowTy::Int));
+    let (tuples, first, value) = (b.reg(LowTy::Ptr), b.reg(LowTy::Int), b.reg(LowTy::Ptr));
     b.push(Stmt::For(Box::new(For {
         index: i,
         from: Operand::Int(0),
@@ -1054,45 +1067,45 @@ fn blocks() -> Vec<Module> {
         body: vec![
             runtime(&[room], Runtime::StackGrow, &[r(stack)]),
             Stmt::If(r(room), vec![], vec![raise(Raise::Memory, vec![], 1)]),
-            Stmt::Set(length, Expr::Load(Ty::Int, at(r(stack), STACK_LENGTH))),
-            Stmt::Set(tuples, Expr::Load(Ty::Ptr, at(r(stack), STACK_DATA))),
+            Stmt::Set(length, Expr::Load(LowTy::Int, at(r(stack), STACK_LENGTH))),
+            Stmt::Set(tuples, Expr::Load(LowTy::Ptr, at(r(stack), STACK_DATA))),
             Stmt::Set(first, Expr::Binary(Binary::IntMul, r(length), Operand::Int(2))),
-            Stmt::Store(Ty::Int, element(r(tuples), r(first), 0), r(i)),
+            Stmt::Store(LowTy::Int, element(r(tuples), r(first), 0), r(i)),
             runtime(&[data], Runtime::Array, &[Operand::Int(PLAIN), Operand::Int(1000)]),
             Stmt::Set(value, Expr::Offset(element(r(tuples), r(first), 8))),
-            Stmt::Store(Ty::Ptr, at(r(value), 0), r(data)),
+            Stmt::Store(LowTy::Ptr, at(r(value), 0), r(data)),
             Stmt::Set(more, Expr::Binary(Binary::IntAdd, r(length), Operand::Int(1))),
-            Stmt::Store(Ty::Int, at(r(stack), STACK_LENGTH), r(more)),
+            Stmt::Store(LowTy::Int, at(r(stack), STACK_LENGTH), r(more)),
         ],
         independent: false,
         separate: false,
         reductions: vec![],
     })));
-    let sum = b.set(Ty::Int, Expr::Copy(Operand::Int(0)));
-    b.push(Stmt::Set(tuples, Expr::Load(Ty::Ptr, at(r(stack), STACK_DATA))));
-    let (x, k) = (b.reg(Ty::Int), b.reg(Ty::Int));
+    let sum = b.set(LowTy::Int, Expr::Copy(Operand::Int(0)));
+    b.push(Stmt::Set(tuples, Expr::Load(LowTy::Ptr, at(r(stack), STACK_DATA))));
+    let (x, k) = (b.reg(LowTy::Int), b.reg(LowTy::Int));
     b.push(Stmt::For(Box::new(For {
         index: i,
         from: Operand::Int(0),
         to: r(n),
         body: vec![
             Stmt::Set(k, Expr::Binary(Binary::IntMul, r(i), Operand::Int(2))),
-            Stmt::Set(x, Expr::Load(Ty::Int, element(r(tuples), r(k), 0))),
+            Stmt::Set(x, Expr::Load(LowTy::Int, element(r(tuples), r(k), 0))),
             Stmt::Set(sum, Expr::Binary(Binary::IntAdd, r(sum), r(x))),
         ],
         independent: false,
         separate: false,
         reductions: vec![],
     })));
-    b.result(Ty::Int, r(sum));
+    b.result(LowTy::Int, r(sum));
     b.push(runtime(&[], Runtime::Free, &[r(stack)]));
     let stack = module(vec![b.function("main", true, false)], &layouts, &[]);
 
     // A constant: its state, and a text; computed twice if its state is not kept.
-    let mut b = Build::entry();
+    let mut b = FunctionBuild::entry();
     let (state, value) = (Operand::Constant(1), Operand::Constant(2));
-    let done = b.set(Ty::Int, Expr::Load(Ty::Int, at(state, 0)));
-    let text = b.reg(Ty::Ptr);
+    let done = b.set(LowTy::Int, Expr::Load(LowTy::Int, at(state, 0)));
+    let text = b.reg(LowTy::Ptr);
     let open = raise(Raise::Cycle(0), vec![], 5);
     b.push(Stmt::Switch(
         r(done),
@@ -1101,16 +1114,16 @@ fn blocks() -> Vec<Module> {
                 0,
                 vec![
                     runtime(&[text], Runtime::ShowInt, &[Operand::Int(41)]),
-                    Stmt::Store(Ty::Ptr, at(value, 0), r(text)),
-                    Stmt::Store(Ty::Int, at(state, 0), Operand::Int(2)),
+                    Stmt::Store(LowTy::Ptr, at(value, 0), r(text)),
+                    Stmt::Store(LowTy::Int, at(state, 0), Operand::Int(2)),
                 ],
             ),
             (2, vec![]),
         ],
         vec![open],
     ));
-    b.give(Ty::Ptr, Expr::Load(Ty::Ptr, at(value, 0)));
-    b.result(Ty::Int, r(done));
+    b.give(LowTy::Ptr, Expr::Load(LowTy::Ptr, at(value, 0)));
+    b.result(LowTy::Int, r(done));
     let mut constant = module(vec![b.function("main", true, false)], &[], &[]);
     constant.constant_words = 3;
     constant.constant_references = vec![false, false, true];
@@ -1122,7 +1135,7 @@ fn blocks_are_counted_and_freed() {
     if !compiler() {
         return;
     }
-    for mut state in Machine::both(&blocks()) {
+    for mut state in CMachine::both(&blocks()) {
         for n in [0, 1, 10, 300_000u64] {
             let expected = (n * n.saturating_sub(1) / 2) as f64;
             let [sum, _] = state.call::<2>(0, &[n, 0]).unwrap();
@@ -1144,12 +1157,12 @@ fn blocks_are_counted_and_freed() {
             assert_eq!((bytes(text).as_str(), state_before), ("41", before));
         }
         match &mut state {
-            Machine::Own(run) => {
+            CMachine::Own(run) => {
                 assert_eq!(run.live(), 2);
                 run.release_constants();
                 assert_eq!(run.live(), 0);
             }
-            Machine::Process(instances) => {
+            CMachine::Process(instances) => {
                 instances.iter_mut().for_each(Instance::release_constants)
             }
         }
@@ -1162,14 +1175,14 @@ fn after_an_error_everything_is_freed() {
     if !compiler() {
         return;
     }
-    let mut unit = Unit::new(Host::Own);
+    let mut unit = Unit::new(RuntimeProvider::Own);
     for module in blocks() {
         unit.add(&module);
     }
-    let library = compile(unit, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let library = compile(unit, &COptions::default()).unwrap_or_else(|e| panic!("{e}"));
     // SAFETY: the host has no functions.
     let run = unsafe { Run::new(Arc::new(library), NO_HOST, 1 << 20).unwrap() };
-    let mut state = Machine::Own(run);
+    let mut state = CMachine::Own(run);
     state.call::<2>(2, &[]).unwrap();
     for _ in 0..3 {
         let failed = state.call::<2>(0, &[300_000, 0]).unwrap_err();
@@ -1184,14 +1197,15 @@ fn after_an_error_everything_is_freed() {
 #[test]
 fn the_text_is_the_same_every_time_and_grows_linearly() {
     let make = |n: usize| {
-        let mut b = Build::entry();
-        let x = b.arg(Ty::Real, 0);
+        let mut b = FunctionBuild::entry();
+        let x = b.arg(LowTy::Real, 0);
         for i in 0..n {
-            let y = b.set(Ty::Real, Expr::Binary(Binary::Mul, r(x), Operand::Real(i as f64 + 0.1)));
+            let y =
+                b.set(LowTy::Real, Expr::Binary(Binary::Mul, r(x), Operand::Real(i as f64 + 0.1)));
             b.push(Stmt::Set(x, Expr::Binary(Binary::Add, r(x), r(y))));
         }
-        b.result(Ty::Real, r(x));
-        let mut unit = Unit::new(Host::Own);
+        b.result(LowTy::Real, r(x));
+        let mut unit = Unit::new(RuntimeProvider::Own);
         unit.add(&module(vec![b.function("main", false, false)], &[], &[]));
         text(unit)
     };
@@ -1204,9 +1218,9 @@ fn the_text_is_the_same_every_time_and_grows_linearly() {
     for _ in 0..20_000 {
         body = vec![Stmt::If(Operand::Bool(true), body, vec![])];
     }
-    let mut b = Build::entry();
+    let mut b = FunctionBuild::entry();
     b.body = body;
-    let mut unit = Unit::new(Host::Own);
+    let mut unit = Unit::new(RuntimeProvider::Own);
     let deep = module(vec![b.function("main", false, false)], &[], &[]);
     unit.add(&deep);
     assert!(text(unit).text.len() > 20_000);

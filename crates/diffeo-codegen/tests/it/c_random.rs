@@ -2,8 +2,8 @@
 
 use crate::random;
 use crate::random::program;
-use diffeo_array::generate::Program;
-use diffeo_codegen::c::compiler::{Compiler, Options};
+use diffeo_array::generate::GeneratedProgram;
+use diffeo_codegen::c::compiler::{COptions, Compiler};
 use diffeo_codegen::c::engine::compile_all;
 use diffeo_codegen::low;
 use diffeo_codegen::memory::{self, Splitting};
@@ -18,15 +18,16 @@ fn check_all(seeds: std::ops::Range<u64>) {
         return;
     }
     for first in seeds.clone().step_by(FILE as usize) {
-        let programs: Vec<(u64, Program)> =
+        let programs: Vec<(u64, GeneratedProgram)> =
             (first..seeds.end.min(first + FILE)).map(|seed| (seed, program(seed, false))).collect();
-        let modules: Vec<Arc<low::Module>> = programs
+        let modules: Vec<Arc<low::LowModule>> = programs
             .iter()
             .map(|(seed, program)| {
                 // Every other program with its loops done block by block.
                 let always = seed.is_multiple_of(2);
                 let splitting = if always { Splitting::ALWAYS } else { Splitting::NEVER };
-                let mut options = memory::Options { splitting, ..memory::Options::default() };
+                let mut options =
+                    memory::MemoryOptions { splitting, ..memory::MemoryOptions::default() };
                 if always {
                     options.long = 8;
                 }
@@ -34,7 +35,7 @@ fn check_all(seeds: std::ops::Range<u64>) {
             })
             .collect();
         // Every other file with all optimisations.
-        let options = Options { quick: (first / FILE).is_multiple_of(2), ..Options::default() };
+        let options = COptions { quick: (first / FILE).is_multiple_of(2), ..COptions::default() };
         let compiled = compile_all(&modules, &options).unwrap_or_else(|e| panic!("{e}"));
         for ((seed, program), compiled) in programs.iter().zip(compiled) {
             random::check(*seed, program, compiled);

@@ -7,11 +7,11 @@ use diffeo_array::ir::{Reduction, SiteId};
 use diffeo_calculus::eval::{Exceeded, Limits, MemoryLimit};
 use diffeo_calculus::prim::real::eval;
 use diffeo_calculus::prim::{IntOp, RealOp, Rounding};
-use diffeo_codegen::cranelift::{text, Options};
+use diffeo_codegen::cranelift::{text, CraneliftOptions};
 use diffeo_codegen::engine::{Callbacks, Cpu, Instance, RunOptions};
 use diffeo_codegen::low::{
-    Address, Binary, Checked, Compare, Expr, For, Layout, Operand, Raise, Reg, Runtime, Stmt, Ty,
-    Unary, COUNT, DATA, FIELDS,
+    Address, Binary, Checked, Compare, Expr, For, Layout, LowTy, Operand, Raise, Reg, Runtime,
+    Stmt, Unary, COUNT, DATA, FIELDS,
 };
 use low::{at, call, compiled, instance, ints, module, r, reals, run, set, value, Build};
 use std::cell::RefCell;
@@ -28,8 +28,8 @@ fn int_operations() {
     let xs = [0, 1, -1, 7, -7, 63, i64::MAX, i64::MIN];
     let shift = |b: i64| (0..64).contains(&b);
     let any = |_: i64| true;
-    type Op = (Binary, fn(i64, i64) -> i64, fn(i64) -> bool);
-    let ops: [Op; 11] = [
+    type IntForm = (Binary, fn(i64, i64) -> i64, fn(i64) -> bool);
+    let ops: [IntForm; 11] = [
         (Binary::IntAdd, i64::wrapping_add, any),
         (Binary::IntSub, i64::wrapping_sub, any),
         (Binary::IntMul, i64::wrapping_mul, any),
@@ -45,7 +45,8 @@ fn int_operations() {
     for (op, expected, fits) in ops {
         for a in xs {
             for b in xs.into_iter().filter(|b| fits(*b)) {
-                let found = value(Ty::Int, Ty::Int, Expr::Binary(op, A, B), a as u64, b as u64);
+                let found =
+                    value(LowTy::Int, LowTy::Int, Expr::Binary(op, A, B), a as u64, b as u64);
                 assert_eq!(found as i64, expected(a, b), "{op:?} {a} {b}");
             }
         }
@@ -55,8 +56,8 @@ fn int_operations() {
 #[test]
 fn real_operations() {
     let xs = [0.0, -0.0, 1.5, -2.5, 1e300, f64::INFINITY, f64::NAN, 5e-324];
-    type Op = (Binary, fn(f64, f64) -> f64);
-    let ops: [Op; 4] = [
+    type RealForm = (Binary, fn(f64, f64) -> f64);
+    let ops: [RealForm; 4] = [
         (Binary::Add, |a, b| a + b),
         (Binary::Sub, |a, b| a - b),
         (Binary::Mul, |a, b| a * b),
@@ -74,13 +75,18 @@ fn real_operations() {
             (Unary::Integral(Rounding::Trunc), a.trunc()),
         ];
         for (op, expected) in unary {
-            let found = value(Ty::Real, Ty::Real, Expr::Unary(op, A), a.to_bits(), 0);
+            let found = value(LowTy::Real, LowTy::Real, Expr::Unary(op, A), a.to_bits(), 0);
             assert!(same(f64::from_bits(found), expected), "{op:?} {a}");
         }
         for b in xs {
             for (op, expected) in ops {
-                let found =
-                    value(Ty::Real, Ty::Real, Expr::Binary(op, A, B), a.to_bits(), b.to_bits());
+                let found = value(
+                    LowTy::Real,
+                    LowTy::Real,
+                    Expr::Binary(op, A, B),
+                    a.to_bits(),
+                    b.to_bits(),
+                );
                 assert!(same(f64::from_bits(found), expected(a, b)), "{op:?} {a} {b}");
             }
         }
@@ -90,22 +96,22 @@ fn real_operations() {
 #[test]
 fn conversions() {
     let one = |param, result, op, a| value(param, result, Expr::Unary(op, A), a, 0);
-    assert_eq!(one(Ty::Int, Ty::Real, Unary::ToReal, -3i64 as u64), (-3.0f64).to_bits());
+    assert_eq!(one(LowTy::Int, LowTy::Real, Unary::ToReal, -3i64 as u64), (-3.0f64).to_bits());
     for x in [0.0, -2.75, 2.75, 9.0e18, i64::MIN as f64] {
-        assert_eq!(one(Ty::Real, Ty::Int, Unary::ToInt, f64::to_bits(x)) as i64, x as i64);
+        assert_eq!(one(LowTy::Real, LowTy::Int, Unary::ToInt, f64::to_bits(x)) as i64, x as i64);
     }
-    assert_eq!(one(Ty::Real, Ty::Int, Unary::Bits, 1.5f64.to_bits()), 1.5f64.to_bits());
-    assert_eq!(one(Ty::Int, Ty::Real, Unary::FromBits, 1.5f64.to_bits()), 1.5f64.to_bits());
-    assert_eq!(one(Ty::Bool, Ty::Int, Unary::FromBool, 1), 1);
-    assert_eq!(one(Ty::Bool, Ty::Bool, Unary::Not, 1), 0);
-    assert_eq!(one(Ty::Bool, Ty::Bool, Unary::Not, 0), 1);
+    assert_eq!(one(LowTy::Real, LowTy::Int, Unary::Bits, 1.5f64.to_bits()), 1.5f64.to_bits());
+    assert_eq!(one(LowTy::Int, LowTy::Real, Unary::FromBits, 1.5f64.to_bits()), 1.5f64.to_bits());
+    assert_eq!(one(LowTy::Bool, LowTy::Int, Unary::FromBool, 1), 1);
+    assert_eq!(one(LowTy::Bool, LowTy::Bool, Unary::Not, 1), 0);
+    assert_eq!(one(LowTy::Bool, LowTy::Bool, Unary::Not, 0), 1);
 }
 
 #[test]
 fn comparisons_and_choice() {
     let xs = [f64::NAN, -1.0, -0.0, 0.0, 2.0];
-    type Op = (Compare, fn(&f64, &f64) -> bool);
-    let ops: [Op; 4] = [
+    type CompareForm = (Compare, fn(&f64, &f64) -> bool);
+    let ops: [CompareForm; 4] = [
         (Compare::Eq, f64::eq),
         (Compare::Ne, f64::ne),
         (Compare::Lt, f64::lt),
@@ -115,7 +121,7 @@ fn comparisons_and_choice() {
         for a in xs {
             for b in xs {
                 let compare = Expr::Compare(op, A, B);
-                let found = value(Ty::Real, Ty::Bool, compare, a.to_bits(), b.to_bits());
+                let found = value(LowTy::Real, LowTy::Bool, compare, a.to_bits(), b.to_bits());
                 assert_eq!(found, u64::from(expected(&a, &b)), "{op:?} {a} {b}");
             }
         }
@@ -132,14 +138,14 @@ fn comparisons_and_choice() {
         for a in [-1, 0, 5] {
             for b in [0, 5, 6] {
                 let compare = Expr::Compare(op, A, B);
-                let found = value(Ty::Int, Ty::Bool, compare, a as u64, b as u64);
+                let found = value(LowTy::Int, LowTy::Bool, compare, a as u64, b as u64);
                 assert_eq!(found, u64::from(expected(a, b)), "{op:?} {a} {b}");
             }
         }
     }
     let select = Expr::Select(A, Operand::Real(1.0), Operand::Real(2.0));
-    assert_eq!(value(Ty::Bool, Ty::Real, select, 1, 0), 1.0f64.to_bits());
-    assert_eq!(value(Ty::Bool, Ty::Real, select, 0, 0), 2.0f64.to_bits());
+    assert_eq!(value(LowTy::Bool, LowTy::Real, select, 1, 0), 1.0f64.to_bits());
+    assert_eq!(value(LowTy::Bool, LowTy::Real, select, 0, 0), 2.0f64.to_bits());
 }
 
 /// One program with every real operation of two parameters.
@@ -190,7 +196,7 @@ fn math_is_that_of_the_evaluator() {
         R::Max,
     ];
     for cpu in [Cpu::Host, Cpu::Baseline] {
-        let mut f = Build::new("f", &[Ty::Real, Ty::Real], &vec![Ty::Real; ops.len() + 5]);
+        let mut f = Build::new("f", &[LowTy::Real, LowTy::Real], &vec![LowTy::Real; ops.len() + 5]);
         let mut body = Vec::new();
         let mut results = Vec::new();
         let exprs = ops.map(|op| Expr::Math(op, A, B)).into_iter().chain([
@@ -201,7 +207,7 @@ fn math_is_that_of_the_evaluator() {
             Expr::Unary(Unary::Integral(Rounding::Trunc), A),
         ]);
         for expr in exprs {
-            let y = f.reg(Ty::Real);
+            let y = f.reg(LowTy::Real);
             body.push(set(y, expr));
             results.push(r(y));
         }
@@ -242,8 +248,8 @@ fn overflow_is_seen() {
         (Checked::Mul, i64::overflowing_mul),
     ];
     for (op, expected) in cases {
-        let mut f = Build::new("f", &[Ty::Int, Ty::Int], &[Ty::Int, Ty::Bool]);
-        let (result, overflow) = (f.reg(Ty::Int), f.reg(Ty::Bool));
+        let mut f = Build::new("f", &[LowTy::Int, LowTy::Int], &[LowTy::Int, LowTy::Bool]);
+        let (result, overflow) = (f.reg(LowTy::Int), f.reg(LowTy::Bool));
         let body = vec![
             Stmt::Checked { op, result, overflow, a: A, b: B },
             Stmt::Return(vec![r(result), r(overflow)]),
@@ -265,19 +271,19 @@ fn overflow_is_seen() {
 
 /// `f(n) = if n < 2 { n } else { f(n - 1) + f(n - 2) }` with every result in a register of its own.
 fn fibonacci() -> low::Build {
-    Build::new("fib", &[Ty::Int], &[Ty::Int]).recursive(1)
+    Build::new("fib", &[LowTy::Int], &[LowTy::Int]).recursive(1)
 }
 
 fn fibonacci_body(f: &mut Build) -> Vec<Stmt> {
     let (small, a, b, c, d, y) = (
-        f.reg(Ty::Bool),
-        f.reg(Ty::Int),
-        f.reg(Ty::Int),
-        f.reg(Ty::Int),
-        f.reg(Ty::Int),
-        f.reg(Ty::Int),
+        f.reg(LowTy::Bool),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Int),
     );
-    let overflow = f.reg(Ty::Bool);
+    let overflow = f.reg(LowTy::Bool);
     vec![
         set(small, Expr::Compare(Compare::IntLt, A, Operand::Int(2))),
         Stmt::If(r(small), vec![Stmt::Return(vec![A])], vec![]),
@@ -309,8 +315,9 @@ fn recursion() {
 
 /// `f(n) = if n == 0 { 0 } else { f(n - 1) + 1 }`
 fn deep(site: u32) -> low::Build {
-    let mut f = Build::new("deep", &[Ty::Int], &[Ty::Int]).recursive(site);
-    let (done, m, y, z) = (f.reg(Ty::Bool), f.reg(Ty::Int), f.reg(Ty::Int), f.reg(Ty::Int));
+    let mut f = Build::new("deep", &[LowTy::Int], &[LowTy::Int]).recursive(site);
+    let (done, m, y, z) =
+        (f.reg(LowTy::Bool), f.reg(LowTy::Int), f.reg(LowTy::Int), f.reg(LowTy::Int));
     let body = vec![
         set(done, Expr::Compare(Compare::IntEq, A, Operand::Int(0))),
         Stmt::If(r(done), vec![Stmt::Return(vec![Operand::Int(0)])], vec![]),
@@ -347,17 +354,19 @@ fn a_stack_that_is_used_up_is_an_error_and_the_program_runs_again() {
 #[test]
 fn an_error_has_its_operands_place_and_open_calls() {
     let inner =
-        Build::new("inner", &[Ty::Int, Ty::Real], &[Ty::Int]).fallible().body(vec![Stmt::Raise {
-            error: Raise::Slice,
-            args: vec![A, Operand::Int(-5), Operand::Int(9)],
-            site: SiteId(30),
-        }]);
-    let mut middle = Build::new("middle", &[Ty::Int], &[Ty::Int]).fallible();
-    let y = middle.reg(Ty::Int);
+        Build::new("inner", &[LowTy::Int, LowTy::Real], &[LowTy::Int]).fallible().body(vec![
+            Stmt::Raise {
+                error: Raise::Slice,
+                args: vec![A, Operand::Int(-5), Operand::Int(9)],
+                site: SiteId(30),
+            },
+        ]);
+    let mut middle = Build::new("middle", &[LowTy::Int], &[LowTy::Int]).fallible();
+    let y = middle.reg(LowTy::Int);
     let middle =
         middle.body(vec![call(&[y], 2, &[A, Operand::Real(0.5)], 20), Stmt::Return(vec![r(y)])]);
-    let mut outer = Build::new("outer", &[Ty::Int], &[Ty::Int]).fallible();
-    let y = outer.reg(Ty::Int);
+    let mut outer = Build::new("outer", &[LowTy::Int], &[LowTy::Int]).fallible();
+    let y = outer.reg(LowTy::Int);
     let outer = outer.body(vec![call(&[y], 1, &[A], 10), Stmt::Return(vec![r(y)])]);
     let mut program = instance(module(vec![outer, middle, inner], Vec::new()));
     let stopped = run(&mut program, &ints(&[3]), 1).unwrap_err();
@@ -373,7 +382,8 @@ fn an_error_has_its_operands_place_and_open_calls() {
 /// Twenty results of three types: more than there are registers.
 #[test]
 fn calls_with_many_results() {
-    let types: Vec<Ty> = (0..20).map(|i| [Ty::Int, Ty::Real, Ty::Bool, Ty::Real][i % 4]).collect();
+    let types: Vec<LowTy> =
+        (0..20).map(|i| [LowTy::Int, LowTy::Real, LowTy::Bool, LowTy::Real][i % 4]).collect();
     for fallible in [false, true] {
         let mut inner = Build::new("inner", &types, &types);
         inner.function.fallible = fallible;
@@ -397,9 +407,9 @@ fn calls_with_many_results() {
         let mut program = instance(module(vec![outer.body(body), inner], Vec::new()));
         let words: Vec<u64> = (0..20)
             .map(|i| match types[i] {
-                Ty::Real => (i as f64 + 0.5).to_bits(),
-                Ty::Bool => (i as u64 / 4) % 2,
-                Ty::Int | Ty::Ptr => i as u64 * 1000,
+                LowTy::Real => (i as f64 + 0.5).to_bits(),
+                LowTy::Bool => (i as u64 / 4) % 2,
+                LowTy::Int | LowTy::Ptr => i as u64 * 1000,
             })
             .collect();
         let found = run(&mut program, &words, 20).unwrap();
@@ -412,14 +422,14 @@ fn calls_with_many_results() {
 /// The sum over i < n, j < i of i * j, skipping i = 3, leaving at i = 9.
 #[test]
 fn nested_loops_with_break() {
-    let mut f = Build::new("f", &[Ty::Int], &[Ty::Int, Ty::Int]);
+    let mut f = Build::new("f", &[LowTy::Int], &[LowTy::Int, LowTy::Int]);
     let (i, j, sum, product, done, skip) = (
-        f.reg(Ty::Int),
-        f.reg(Ty::Int),
-        f.reg(Ty::Int),
-        f.reg(Ty::Int),
-        f.reg(Ty::Bool),
-        f.reg(Ty::Bool),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Bool),
+        f.reg(LowTy::Bool),
     );
     let inner = Stmt::For(Box::new(For {
         index: j,
@@ -462,8 +472,9 @@ fn nested_loops_with_break() {
 
 #[test]
 fn for_counts_from_and_to_and_reduces() {
-    let mut f = Build::new("f", &[Ty::Int, Ty::Int], &[Ty::Real, Ty::Int]);
-    let (i, x, sum, last) = (f.reg(Ty::Int), f.reg(Ty::Real), f.reg(Ty::Real), f.reg(Ty::Int));
+    let mut f = Build::new("f", &[LowTy::Int, LowTy::Int], &[LowTy::Real, LowTy::Int]);
+    let (i, x, sum, last) =
+        (f.reg(LowTy::Int), f.reg(LowTy::Real), f.reg(LowTy::Real), f.reg(LowTy::Int));
     let body = vec![
         set(sum, Expr::Copy(Operand::Real(0.0))),
         set(last, Expr::Copy(Operand::Int(-77))),
@@ -494,8 +505,8 @@ fn for_counts_from_and_to_and_reduces() {
 #[test]
 fn switches() {
     let values = [0, 1, 2, 7, -4, i64::MAX, i64::MIN];
-    let mut f = Build::new("f", &[Ty::Int], &[Ty::Int, Ty::Int]);
-    let (y, z) = (f.reg(Ty::Int), f.reg(Ty::Int));
+    let mut f = Build::new("f", &[LowTy::Int], &[LowTy::Int, LowTy::Int]);
+    let (y, z) = (f.reg(LowTy::Int), f.reg(LowTy::Int));
     let arm = |n: i64| vec![set(y, Expr::Copy(Operand::Int(n)))];
     let mut arms: Vec<(i64, Vec<Stmt>)> =
         values.iter().enumerate().map(|(i, value)| (*value, arm(10 + i as i64))).collect();
@@ -519,8 +530,8 @@ fn switches() {
 /// Arms that all leave, as the last statement.
 #[test]
 fn nothing_need_follow_arms_that_leave() {
-    let mut f = Build::new("f", &[Ty::Int], &[Ty::Int]);
-    let small = f.reg(Ty::Bool);
+    let mut f = Build::new("f", &[LowTy::Int], &[LowTy::Int]);
+    let small = f.reg(LowTy::Bool);
     let body = vec![
         set(small, Expr::Compare(Compare::IntLt, A, Operand::Int(0))),
         Stmt::If(
@@ -542,9 +553,14 @@ fn nothing_need_follow_arms_that_leave() {
 /// The arm whose end is reached stands first; both have statements with inner statements.
 #[test]
 fn an_arm_that_leaves_may_stand_last() {
-    let mut f = Build::new("f", &[Ty::Int], &[Ty::Int]);
-    let (small, odd, y, i, big) =
-        (f.reg(Ty::Bool), f.reg(Ty::Bool), f.reg(Ty::Int), f.reg(Ty::Int), f.reg(Ty::Bool));
+    let mut f = Build::new("f", &[LowTy::Int], &[LowTy::Int]);
+    let (small, odd, y, i, big) = (
+        f.reg(LowTy::Bool),
+        f.reg(LowTy::Bool),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Bool),
+    );
     let twice = Stmt::For(Box::new(For {
         index: i,
         from: Operand::Int(0),
@@ -586,24 +602,32 @@ fn word(base: Reg, offset: i64) -> Address {
 /// Stores and loads of every type, by register and constant index.
 #[test]
 fn memory() {
-    let mut f =
-        Build::new("f", &[Ty::Int, Ty::Real], &[Ty::Int, Ty::Real, Ty::Bool, Ty::Int, Ty::Int]);
-    let block = f.reg(Ty::Ptr);
-    let (n, x, b, zero, p) =
-        (f.reg(Ty::Int), f.reg(Ty::Real), f.reg(Ty::Bool), f.reg(Ty::Int), f.reg(Ty::Ptr));
-    let count = f.reg(Ty::Int);
+    let mut f = Build::new(
+        "f",
+        &[LowTy::Int, LowTy::Real],
+        &[LowTy::Int, LowTy::Real, LowTy::Bool, LowTy::Int, LowTy::Int],
+    );
+    let block = f.reg(LowTy::Ptr);
+    let (n, x, b, zero, p) = (
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Real),
+        f.reg(LowTy::Bool),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Ptr),
+    );
+    let count = f.reg(LowTy::Int);
     let indexed = |scale| Address { base: r(block), index: A, scale, offset: DATA };
     let body = vec![
         runtime(&[block], Runtime::Zeros, &[Operand::Int(0), Operand::Int(800)]),
-        Stmt::Store(Ty::Int, indexed(8), A),
+        Stmt::Store(LowTy::Int, indexed(8), A),
         set(p, Expr::Offset(indexed(8))),
-        set(n, Expr::Load(Ty::Int, word(p, 0))),
-        Stmt::Store(Ty::Real, word(block, DATA + 8), B),
-        set(x, Expr::Load(Ty::Real, at(block, 5))),
-        Stmt::Store(Ty::Bool, Address { offset: DATA + 100, ..indexed(1) }, Operand::Bool(true)),
-        set(b, Expr::Load(Ty::Bool, word(block, DATA + 103))),
-        set(zero, Expr::Load(Ty::Int, word(block, DATA + 400))),
-        set(count, Expr::Load(Ty::Int, word(block, COUNT))),
+        set(n, Expr::Load(LowTy::Int, word(p, 0))),
+        Stmt::Store(LowTy::Real, word(block, DATA + 8), B),
+        set(x, Expr::Load(LowTy::Real, at(block, 5))),
+        Stmt::Store(LowTy::Bool, Address { offset: DATA + 100, ..indexed(1) }, Operand::Bool(true)),
+        set(b, Expr::Load(LowTy::Bool, word(block, DATA + 103))),
+        set(zero, Expr::Load(LowTy::Int, word(block, DATA + 400))),
+        set(count, Expr::Load(LowTy::Int, word(block, COUNT))),
         runtime(&[], Runtime::Free, &[r(block)]),
         Stmt::Return(vec![r(n), r(x), r(b), r(zero), r(count)]),
     ];
@@ -616,9 +640,14 @@ fn memory() {
 /// Builds a list of a million boxes, each with a text and an array of references, and frees it.
 #[test]
 fn freeing_is_not_recursive_and_leaves_nothing() {
-    let mut f = Build::new("f", &[Ty::Int], &[]);
-    let (list, i, node, text, array) =
-        (f.reg(Ty::Ptr), f.reg(Ty::Int), f.reg(Ty::Ptr), f.reg(Ty::Ptr), f.reg(Ty::Ptr));
+    let mut f = Build::new("f", &[LowTy::Int], &[]);
+    let (list, i, node, text, array) = (
+        f.reg(LowTy::Ptr),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Ptr),
+        f.reg(LowTy::Ptr),
+        f.reg(LowTy::Ptr),
+    );
     let body = vec![
         set(list, Expr::Copy(Operand::Null)),
         Stmt::For(Box::new(For {
@@ -630,15 +659,15 @@ fn freeing_is_not_recursive_and_leaves_nothing() {
                 runtime(&[text], Runtime::ShowInt, &[r(i)]),
                 runtime(&[array], Runtime::Array, &[Operand::Int(2), Operand::Int(16)]),
                 // The text is in the node and twice in the array.
-                Stmt::Store(Ty::Int, word(text, COUNT), Operand::Int(1)),
-                Stmt::Store(Ty::Ptr, word(array, DATA), r(text)),
-                Stmt::Store(Ty::Ptr, word(array, DATA + 8), r(text)),
+                Stmt::Store(LowTy::Int, word(text, COUNT), Operand::Int(1)),
+                Stmt::Store(LowTy::Ptr, word(array, DATA), r(text)),
+                Stmt::Store(LowTy::Ptr, word(array, DATA + 8), r(text)),
                 runtime(&[], Runtime::RetainAll, &[r(array), Operand::Int(0)]),
-                Stmt::Store(Ty::Int, word(text, COUNT), Operand::Int(3)),
-                Stmt::Store(Ty::Ptr, word(node, FIELDS), r(text)),
-                Stmt::Store(Ty::Int, word(node, FIELDS + 8), r(i)),
-                Stmt::Store(Ty::Ptr, word(node, FIELDS + 16), r(array)),
-                Stmt::Store(Ty::Ptr, word(node, FIELDS + 24), r(list)),
+                Stmt::Store(LowTy::Int, word(text, COUNT), Operand::Int(3)),
+                Stmt::Store(LowTy::Ptr, word(node, FIELDS), r(text)),
+                Stmt::Store(LowTy::Int, word(node, FIELDS + 8), r(i)),
+                Stmt::Store(LowTy::Ptr, word(node, FIELDS + 16), r(array)),
+                Stmt::Store(LowTy::Ptr, word(node, FIELDS + 24), r(list)),
                 set(list, Expr::Copy(r(node))),
             ],
             independent: false,
@@ -659,16 +688,16 @@ fn freeing_is_not_recursive_and_leaves_nothing() {
 /// Pushes n tuples of an Int and a text on a stack, sums the Ints by position, and frees it.
 #[test]
 fn stacks() {
-    let mut f = Build::new("f", &[Ty::Int], &[Ty::Int]).fallible();
+    let mut f = Build::new("f", &[LowTy::Int], &[LowTy::Int]).fallible();
     let (stack, i, ok, text, data, at, n, sum) = (
-        f.reg(Ty::Ptr),
-        f.reg(Ty::Int),
-        f.reg(Ty::Bool),
-        f.reg(Ty::Ptr),
-        f.reg(Ty::Ptr),
-        f.reg(Ty::Int),
-        f.reg(Ty::Int),
-        f.reg(Ty::Int),
+        f.reg(LowTy::Ptr),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Bool),
+        f.reg(LowTy::Ptr),
+        f.reg(LowTy::Ptr),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Int),
+        f.reg(LowTy::Int),
     );
     let tuple = |offset| Address { base: r(data), index: r(at), scale: 8, offset };
     let each = |body: Vec<Stmt>| {
@@ -692,19 +721,19 @@ fn stacks() {
                 vec![Stmt::Raise { error: Raise::Memory, args: vec![], site: SiteId(0) }],
             ),
             runtime(&[text], Runtime::ShowInt, &[r(i)]),
-            set(data, Expr::Load(Ty::Ptr, word(stack, 32))),
-            set(n, Expr::Load(Ty::Int, word(stack, 16))),
+            set(data, Expr::Load(LowTy::Ptr, word(stack, 32))),
+            set(n, Expr::Load(LowTy::Int, word(stack, 16))),
             set(at, Expr::Binary(Binary::IntMul, r(n), Operand::Int(2))),
-            Stmt::Store(Ty::Int, tuple(0), r(i)),
-            Stmt::Store(Ty::Ptr, tuple(8), r(text)),
+            Stmt::Store(LowTy::Int, tuple(0), r(i)),
+            Stmt::Store(LowTy::Ptr, tuple(8), r(text)),
             set(n, Expr::Binary(Binary::IntAdd, r(n), Operand::Int(1))),
-            Stmt::Store(Ty::Int, word(stack, 16), r(n)),
+            Stmt::Store(LowTy::Int, word(stack, 16), r(n)),
         ]),
         set(sum, Expr::Copy(Operand::Int(0))),
-        set(data, Expr::Load(Ty::Ptr, word(stack, 32))),
+        set(data, Expr::Load(LowTy::Ptr, word(stack, 32))),
         each(vec![
             set(at, Expr::Binary(Binary::IntMul, r(i), Operand::Int(2))),
-            set(n, Expr::Load(Ty::Int, tuple(0))),
+            set(n, Expr::Load(LowTy::Int, tuple(0))),
             set(sum, Expr::Binary(Binary::IntAdd, r(sum), r(n))),
         ]),
         runtime(&[], Runtime::Free, &[r(stack)]),
@@ -720,9 +749,9 @@ fn stacks() {
 
 #[test]
 fn texts_constants_and_what_is_printed() {
-    let mut f = Build::new("f", &[Ty::Real], &[Ty::Int, Ty::Int, Ty::Int]);
-    let regs: Vec<Reg> = (0..8).map(|_| f.reg(Ty::Ptr)).collect();
-    let (order, state, tag) = (f.reg(Ty::Int), f.reg(Ty::Int), f.reg(Ty::Int));
+    let mut f = Build::new("f", &[LowTy::Real], &[LowTy::Int, LowTy::Int, LowTy::Int]);
+    let regs: Vec<Reg> = (0..8).map(|_| f.reg(LowTy::Ptr)).collect();
+    let (order, state, tag) = (f.reg(LowTy::Int), f.reg(LowTy::Int), f.reg(LowTy::Int));
     let fixed =
         |k| Address { base: Operand::Constant(k), index: Operand::Int(0), scale: 8, offset: 0 };
     let tag_of = Address { base: Operand::Static(3), index: Operand::Int(0), scale: 8, offset: 8 };
@@ -735,11 +764,11 @@ fn texts_constants_and_what_is_printed() {
         runtime(&[], Runtime::Trace, &[Operand::Text(0), r(regs[3])]),
         runtime(&[], Runtime::Progress, &[Operand::Text(0), Operand::Int(4), A]),
         runtime(&[order], Runtime::CompareText, &[Operand::Text(1), Operand::Text(0)]),
-        set(state, Expr::Load(Ty::Int, fixed(0))),
-        set(tag, Expr::Load(Ty::Int, tag_of)),
-        Stmt::Store(Ty::Int, fixed(0), Operand::Int(2)),
+        set(state, Expr::Load(LowTy::Int, fixed(0))),
+        set(tag, Expr::Load(LowTy::Int, tag_of)),
+        Stmt::Store(LowTy::Int, fixed(0), Operand::Int(2)),
         runtime(&[regs[4]], Runtime::ShowInt, &[Operand::Int(-3)]),
-        Stmt::Store(Ty::Ptr, fixed(1), r(regs[4])),
+        Stmt::Store(LowTy::Ptr, fixed(1), r(regs[4])),
     ];
     body.extend((0..4).map(|i| runtime(&[], Runtime::Free, &[r(regs[i])])));
     body.push(Stmt::Return(vec![r(order), r(state), r(tag)]));
@@ -771,7 +800,7 @@ fn texts_constants_and_what_is_printed() {
 #[test]
 fn an_error_with_a_text_frees_everything() {
     let mut f = Build::new("f", &[], &[]).fallible();
-    let (kept, message) = (f.reg(Ty::Ptr), f.reg(Ty::Ptr));
+    let (kept, message) = (f.reg(LowTy::Ptr), f.reg(LowTy::Ptr));
     let body = vec![
         runtime(&[kept], Runtime::Array, &[Operand::Int(0), Operand::Int(100_000)]),
         runtime(&[message], Runtime::ShowInt, &[Operand::Int(17)]),
@@ -786,9 +815,9 @@ fn an_error_with_a_text_frees_everything() {
 }
 
 /// A loop that never ends but for what it is asked.
-fn endless() -> diffeo_codegen::low::Module {
+fn endless() -> diffeo_codegen::low::LowModule {
     let mut f = Build::new("f", &[], &[]).fallible();
-    let stop = f.reg(Ty::Bool);
+    let stop = f.reg(LowTy::Bool);
     let body = vec![Stmt::Loop(vec![
         runtime(&[stop], Runtime::Poll, &[]),
         Stmt::If(
@@ -838,8 +867,8 @@ fn a_panic_of_a_callback_ends_the_run_first() {
 
 #[test]
 fn memory_has_a_bound() {
-    let mut f = Build::new("f", &[Ty::Int], &[Ty::Bool]);
-    let (block, null) = (f.reg(Ty::Ptr), f.reg(Ty::Bool));
+    let mut f = Build::new("f", &[LowTy::Int], &[LowTy::Bool]);
+    let (block, null) = (f.reg(LowTy::Ptr), f.reg(LowTy::Bool));
     let body = vec![
         runtime(&[block], Runtime::Array, &[Operand::Int(0), A]),
         set(null, Expr::Compare(Compare::IntEq, r(block), Operand::Null)),
@@ -865,7 +894,7 @@ fn sorting() {
         (Runtime::SortReals, reals(&[2.0, f64::NAN, -1.0, 2.0, 0.0]), [2, 4, 0, 3, 1]),
         (Runtime::SortInts, ints(&[5, i64::MIN, 5, -1, 0]), [1, 3, 4, 0, 2]),
     ] {
-        let mut f = Build::new("f", &[Ty::Ptr, Ty::Ptr], &[]);
+        let mut f = Build::new("f", &[LowTy::Ptr, LowTy::Ptr], &[]);
         f.function.fallible = false;
         let body = vec![runtime(&[], op, &[A, Operand::Int(5), B]), Stmt::Return(vec![])];
         let mut program = instance(module(vec![f.body(body)], Vec::new()));
@@ -879,12 +908,12 @@ fn sorting() {
 /// A function of 50,000 operations, of which every tenth may fail.
 #[test]
 fn large_functions_compile() {
-    let mut f = Build::new("f", &[Ty::Real, Ty::Int], &[Ty::Real, Ty::Int]).fallible();
+    let mut f = Build::new("f", &[LowTy::Real, LowTy::Int], &[LowTy::Real, LowTy::Int]).fallible();
     let mut body = Vec::new();
     let (mut x, mut n) = (Reg(0), Reg(1));
     for i in 0..50_000 {
         if i % 10 == 0 {
-            let (m, overflow) = (f.reg(Ty::Int), f.reg(Ty::Bool));
+            let (m, overflow) = (f.reg(LowTy::Int), f.reg(LowTy::Bool));
             body.push(Stmt::Checked {
                 op: Checked::Add,
                 result: m,
@@ -900,7 +929,7 @@ fn large_functions_compile() {
             body.push(Stmt::If(r(overflow), vec![raise], vec![]));
             n = m;
         } else {
-            let y = f.reg(Ty::Real);
+            let y = f.reg(LowTy::Real);
             let op = if i % 2 == 0 { Binary::Add } else { Binary::Mul };
             let by = if i % 2 == 0 { A } else { Operand::Real(0.5) };
             body.push(set(y, Expr::Binary(op, r(x), by)));
@@ -929,8 +958,8 @@ fn many_functions_compile_and_call_each_other() {
     let n = 10_000;
     let functions = (0..n)
         .map(|i| {
-            let mut f = Build::new(&format!("f{i}"), &[Ty::Int], &[Ty::Int]);
-            let (y, z) = (f.reg(Ty::Int), f.reg(Ty::Int));
+            let mut f = Build::new(&format!("f{i}"), &[LowTy::Int], &[LowTy::Int]);
+            let (y, z) = (f.reg(LowTy::Int), f.reg(LowTy::Int));
             let mut body = vec![set(y, Expr::Copy(A))];
             if i + 1 < n {
                 body = vec![call(&[y], i + 1, &[A], i)];
@@ -951,8 +980,8 @@ fn many_functions_compile_and_call_each_other() {
 /// Statements nested deeper than a thread's stack allows.
 #[test]
 fn deep_nesting_compiles() {
-    let mut f = Build::new("f", &[Ty::Int], &[Ty::Int]);
-    let (same, y) = (f.reg(Ty::Bool), f.reg(Ty::Int));
+    let mut f = Build::new("f", &[LowTy::Int], &[LowTy::Int]);
+    let (same, y) = (f.reg(LowTy::Bool), f.reg(LowTy::Int));
     let mut body = vec![set(y, Expr::Copy(Operand::Int(-1)))];
     for i in 0..4000 {
         body = vec![
@@ -977,7 +1006,8 @@ fn the_text_names_what_is_called() {
     let body = fibonacci_body(&mut f);
     let module = Arc::new(module(vec![f.body(body)], Vec::new()));
     let text =
-        text(&module, &Options { cpu: Cpu::Baseline, verify: true, ..Default::default() }).unwrap();
+        text(&module, &CraneliftOptions { cpu: Cpu::Baseline, verify: true, ..Default::default() })
+            .unwrap();
     for part in ["; u0:0 = fib\nfunction u0:0(i64, i64) -> i8, i64 tail {", "diffeo_raise", "cold:"]
     {
         assert!(text.contains(part), "{part} in {text}");

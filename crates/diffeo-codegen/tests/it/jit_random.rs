@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 fn check(seed: u64) {
     let program = program(seed, false);
-    let lowering = memory::Options { polls: Polls::All, reuse: true, ..Default::default() };
+    let lowering = memory::MemoryOptions { polls: Polls::All, reuse: true, ..Default::default() };
     let low = Arc::new(memory::lower_with(Arc::new(program.module.clone()), lowering));
-    let options = cranelift::Options { verify: true, ..Default::default() };
+    let options = cranelift::CraneliftOptions { verify: true, ..Default::default() };
     random::check(seed, &program, cranelift::compile(&low, &options).unwrap());
 }
 

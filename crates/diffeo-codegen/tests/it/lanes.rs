@@ -1,8 +1,8 @@
 //! Loops in lanes: programs whose loops LLVM runs several steps of at once give what Flat's evaluator says, whatever
 //! the number of steps and the lengths of rows.
 
-use diffeo_array::value::{Array, Data, Value};
-use diffeo_array::{lint, parse, Evaluator};
+use diffeo_array::value::{Data, FlatArray, FlatValue};
+use diffeo_array::{lint, parse, FlatEvaluator};
 use diffeo_calculus::eval::Options;
 use diffeo_codegen::engine::{Instance, RunOptions};
 use diffeo_codegen::llvm::{self, Stage};
@@ -15,27 +15,27 @@ fn numbers(n: usize) -> Vec<f64> {
     (0..n).map(|i| ((i * 37 + 11) % 97) as f64 / 16.0 - 3.03).collect()
 }
 
-fn reals(n: usize) -> Value {
-    Value::reals(numbers(n))
+fn reals(n: usize) -> FlatValue {
+    FlatValue::reals(numbers(n))
 }
 
-fn matrix(rows: usize, columns: usize) -> Value {
+fn matrix(rows: usize, columns: usize) -> FlatValue {
     let elements = Data::Reals(Rc::new(numbers(rows * columns)));
-    Value::array(Array::new(&[rows as i64, columns as i64], elements).unwrap())
+    FlatValue::array(FlatArray::new(&[rows as i64, columns as i64], elements).unwrap())
 }
 
 /// The numbers in values, in order.
-fn leaves(values: &[Value]) -> Vec<f64> {
+fn leaves(values: &[FlatValue]) -> Vec<f64> {
     let mut out = Vec::new();
     for value in values {
         match value {
-            Value::Real(x) => out.push(*x),
-            Value::Array(array) => {
+            FlatValue::Real(x) => out.push(*x),
+            FlatValue::Array(array) => {
                 for i in 0..array.count() {
                     match array.element(i) {
-                        Value::Real(x) => out.push(x),
-                        Value::Int(n) => out.push(n as f64),
-                        Value::Bool(b) => out.push(f64::from(u8::from(b))),
+                        FlatValue::Real(x) => out.push(x),
+                        FlatValue::Int(n) => out.push(n as f64),
+                        FlatValue::Bool(b) => out.push(f64::from(u8::from(b))),
                         other => panic!("{other:?}"),
                     }
                 }
@@ -47,12 +47,12 @@ fn leaves(values: &[Value]) -> Vec<f64> {
 }
 
 /// A program, which has to have loops in lanes, at each of the points.
-fn check(text: &str, points: &[Vec<Value>]) {
+fn check(text: &str, points: &[Vec<FlatValue>]) {
     check_in(text, points, &[false, true]);
 }
 
 /// The same if lanes need not pay (`true`), or have to.
-fn check_in(text: &str, points: &[Vec<Value>], eager: &[bool]) {
+fn check_in(text: &str, points: &[Vec<FlatValue>], eager: &[bool]) {
     if let Err(missing) = llvm::library() {
         return println!("skipped: {missing}");
     }
@@ -61,13 +61,13 @@ fn check_in(text: &str, points: &[Vec<Value>], eager: &[bool]) {
     let module = Arc::new(module);
     let low = Arc::new(memory::lower(module.clone()));
     for eager in eager.iter().copied() {
-        let options = llvm::Options { eager, ..llvm::Options::default() };
+        let options = llvm::LlvmOptions { eager, ..llvm::LlvmOptions::default() };
         let emitted = llvm::text(&low, &options, Stage::Emitted).unwrap();
         assert!(emitted.contains("%w0."), "no loop is in lanes\n{text}");
         let compiled = Arc::new(llvm::compile(&low, &options).unwrap());
         let mut instance = Instance::new(compiled, RunOptions::default());
         for point in points {
-            let mut evaluator = Evaluator::new(module.clone(), Options::default());
+            let mut evaluator = FlatEvaluator::new(module.clone(), Options::default());
             let expected = leaves(&evaluator.run(point.clone()).unwrap());
             let found = leaves(&instance.call(point).unwrap());
             assert_eq!(found.len(), expected.len());
@@ -114,7 +114,7 @@ fn sums_in_sums() {
                 yield p }
             yield s }
         return a, b, c }";
-    let points: Vec<Vec<Value>> =
+    let points: Vec<Vec<FlatValue>> =
         STEPS.iter().flat_map(|n| [0, 1, 5].map(|m| vec![reals(*n), reals(m)])).collect();
     check(text, &points);
 }
@@ -157,7 +157,7 @@ fn rows_and_arrays_of_their_own() {
     let mut points = Vec::new();
     for n in STEPS {
         for (k, d) in [(0, 3), (3, 0), (1, 1), (3, 5), (2, 64), (2, 65)] {
-            points.push(vec![matrix(n, d), matrix(k, d), Value::Int(d as i64)]);
+            points.push(vec![matrix(n, d), matrix(k, d), FlatValue::Int(d as i64)]);
         }
     }
     check(text, &points);
@@ -202,7 +202,7 @@ fn branches_and_other_types() {
     let mut points = Vec::new();
     for n in STEPS {
         for m in [0, 1, 4] {
-            let is = Value::ints((0..n as i64).map(|i| (i * 5) % 9 - 3).collect());
+            let is = FlatValue::ints((0..n as i64).map(|i| (i * 5) % 9 - 3).collect());
             points.push(vec![reals(n), is, reals(m)]);
         }
     }
@@ -228,7 +228,7 @@ fn short_loops_of_functions() {
             z: Real = real.exp(y)
             yield z }
         return a, b }";
-    check(text, &STEPS.map(|n| vec![reals(n), Value::Int(1)]));
+    check(text, &STEPS.map(|n| vec![reals(n), FlatValue::Int(1)]));
 }
 
 /// Loops that add to accumulators from before them: at one place of all steps, at places of their own, at places that
@@ -280,8 +280,8 @@ fn additions_to_accumulators() {
     let mut points = Vec::new();
     for n in STEPS {
         for (m, stride) in [(0, 1), (1, 0), (5, 3)] {
-            let is = Value::ints((0..n as i64).map(|i| (i * 5) % 7).collect());
-            points.push(vec![reals(n), is, reals(m), Value::Int(stride)]);
+            let is = FlatValue::ints((0..n as i64).map(|i| (i * 5) % 7).collect());
+            points.push(vec![reals(n), is, reals(m), FlatValue::Int(stride)]);
         }
     }
     check_in(text, &points, &[true]);
@@ -310,7 +310,7 @@ fn accumulators_that_steps_read_stay_in_order() {
         return a }";
     let module = Arc::new(parse(text).unwrap());
     let low = Arc::new(memory::lower(module));
-    let options = llvm::Options { eager: true, ..llvm::Options::default() };
+    let options = llvm::LlvmOptions { eager: true, ..llvm::LlvmOptions::default() };
     let emitted = llvm::text(&low, &options, Stage::Emitted).unwrap();
     assert!(!emitted.contains("llvm.vector.reduce"), "{emitted}");
 }

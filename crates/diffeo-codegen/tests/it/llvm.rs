@@ -11,9 +11,9 @@ use diffeo_calculus::prim::real::eval;
 use diffeo_calculus::prim::RealOp;
 use diffeo_codegen::cache::Cache;
 use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
-use diffeo_codegen::llvm::{self, Options, Stage};
+use diffeo_codegen::llvm::{self, LlvmOptions, Stage};
 use diffeo_codegen::low::{
-    Address, Binary, Compare, Expr, For, Function, Module, Operand, Reg, Stmt, Ty,
+    Address, Binary, Compare, Expr, For, LowFunction, LowModule, LowTy, Operand, Reg, Stmt,
 };
 use low::{instance, module, r, run, set, Build};
 use std::sync::Arc;
@@ -34,11 +34,11 @@ fn found() -> bool {
 }
 
 /// Compiles a program by the engine of this test.
-pub fn compile_for(module: &Arc<Module>, cpu: Cpu) -> Compiled {
+pub fn compile_for(module: &Arc<LowModule>, cpu: Cpu) -> Compiled {
     if !found() {
         return cranelift::compile_for(module, cpu);
     }
-    llvm::compile(module, &Options { cpu, ..Options::default() }).unwrap()
+    llvm::compile(module, &LlvmOptions { cpu, ..LlvmOptions::default() }).unwrap()
 }
 
 const XS: Reg = Reg(0);
@@ -47,7 +47,7 @@ const N: Reg = Reg(2);
 
 /// An element of an array.
 fn element(array: Reg, index: Reg) -> Expr {
-    Expr::Load(Ty::Real, Address { base: r(array), index: r(index), scale: 8, offset: 0 })
+    Expr::Load(LowTy::Real, Address { base: r(array), index: r(index), scale: 8, offset: 0 })
 }
 
 /// `for i in 0..n { body }`
@@ -64,10 +64,10 @@ fn each(index: Reg, reductions: Vec<(Reg, Reduction)>, body: Vec<Stmt>) -> Stmt 
 }
 
 /// The sum of products.
-fn dot() -> Function {
-    let mut f = Build::new("dot", &[Ty::Ptr, Ty::Ptr, Ty::Int], &[Ty::Real]);
-    let [sum, x, y, product] = [(); 4].map(|()| f.reg(Ty::Real));
-    let i = f.reg(Ty::Int);
+fn dot() -> LowFunction {
+    let mut f = Build::new("dot", &[LowTy::Ptr, LowTy::Ptr, LowTy::Int], &[LowTy::Real]);
+    let [sum, x, y, product] = [(); 4].map(|()| f.reg(LowTy::Real));
+    let i = f.reg(LowTy::Int);
     let step = vec![
         set(x, element(XS, i)),
         set(y, element(YS, i)),
@@ -82,24 +82,24 @@ fn dot() -> Function {
 }
 
 /// `ys[i] = op(xs[i])`
-fn map(op: RealOp) -> Function {
-    let mut f = Build::new("map", &[Ty::Ptr, Ty::Ptr, Ty::Int], &[]);
-    let [x, y] = [(); 2].map(|()| f.reg(Ty::Real));
-    let i = f.reg(Ty::Int);
+fn map(op: RealOp) -> LowFunction {
+    let mut f = Build::new("map", &[LowTy::Ptr, LowTy::Ptr, LowTy::Int], &[]);
+    let [x, y] = [(); 2].map(|()| f.reg(LowTy::Real));
+    let i = f.reg(LowTy::Int);
     let to = Address { base: r(YS), index: r(i), scale: 8, offset: 0 };
     let step = vec![
         set(x, element(XS, i)),
         set(y, Expr::Math(op, r(x), Operand::Real(0.0))),
-        Stmt::Store(Ty::Real, to, r(y)),
+        Stmt::Store(LowTy::Real, to, r(y)),
     ];
     f.body(vec![each(i, Vec::new(), step), Stmt::Return(Vec::new())])
 }
 
 /// `max + log(sum(exp(xs[i] - max)))`
-fn log_sum_exp() -> Function {
-    let mut f = Build::new("log_sum_exp", &[Ty::Ptr, Ty::Ptr, Ty::Int], &[Ty::Real]);
-    let [max, sum, x, y, z, e, log, result] = [(); 8].map(|()| f.reg(Ty::Real));
-    let [i, j] = [(); 2].map(|()| f.reg(Ty::Int));
+fn log_sum_exp() -> LowFunction {
+    let mut f = Build::new("log_sum_exp", &[LowTy::Ptr, LowTy::Ptr, LowTy::Int], &[LowTy::Real]);
+    let [max, sum, x, y, z, e, log, result] = [(); 8].map(|()| f.reg(LowTy::Real));
+    let [i, j] = [(); 2].map(|()| f.reg(LowTy::Int));
     let zero = Operand::Real(0.0);
     f.body(vec![
         set(max, Expr::Copy(Operand::Real(f64::NEG_INFINITY))),
@@ -152,20 +152,20 @@ fn loops_are_vectorised() {
     ];
     for (name, function, wanted) in cases {
         let module = module(vec![function], Vec::new());
-        let text = llvm::text(&module, &Options::default(), Stage::Optimised).unwrap();
+        let text = llvm::text(&module, &LlvmOptions::default(), Stage::Optimised).unwrap();
         assert!(text.contains(wanted), "no vectors in {name}:\n{text}");
     }
 }
 
 /// Of numbers, those below zero, one after the other; how many there are.
-fn below_zero() -> Function {
-    let mut f = Build::new("below_zero", &[Ty::Ptr, Ty::Ptr, Ty::Int], &[Ty::Int]);
-    let [count, i] = [(); 2].map(|()| f.reg(Ty::Int));
-    let x = f.reg(Ty::Real);
-    let below = f.reg(Ty::Bool);
+fn below_zero() -> LowFunction {
+    let mut f = Build::new("below_zero", &[LowTy::Ptr, LowTy::Ptr, LowTy::Int], &[LowTy::Int]);
+    let [count, i] = [(); 2].map(|()| f.reg(LowTy::Int));
+    let x = f.reg(LowTy::Real);
+    let below = f.reg(LowTy::Bool);
     let to = Address { base: r(YS), index: r(count), scale: 8, offset: 0 };
     let keep = vec![
-        Stmt::Store(Ty::Real, to, r(x)),
+        Stmt::Store(LowTy::Real, to, r(x)),
         set(count, Expr::Binary(Binary::IntAdd, r(count), Operand::Int(1))),
     ];
     let step = For {
@@ -194,23 +194,23 @@ fn steps_with_branches_are_written_once() {
         return;
     }
     let module = module(vec![below_zero()], Vec::new());
-    let text = llvm::text(&module, &Options::default(), Stage::Optimised).unwrap();
+    let text = llvm::text(&module, &LlvmOptions::default(), Stage::Optimised).unwrap();
     let stores = text.matches("store double").count();
     assert_eq!(stores, 1, "{text}");
 }
 
 /// Takes and gives Reals among Ints: the Reals times the last one, in the opposite order.
-fn scaled(count: usize) -> Function {
-    let mut params = vec![Ty::Int];
-    params.extend(vec![Ty::Real; count]);
-    params.extend([Ty::Int, Ty::Real]);
-    let mut results = vec![Ty::Real; count];
-    results.extend([Ty::Int, Ty::Int]);
+fn scaled(count: usize) -> LowFunction {
+    let mut params = vec![LowTy::Int];
+    params.extend(vec![LowTy::Real; count]);
+    params.extend([LowTy::Int, LowTy::Real]);
+    let mut results = vec![LowTy::Real; count];
+    results.extend([LowTy::Int, LowTy::Int]);
     let mut f = Build::new("scaled", &params, &results);
     let factor = Reg(count as u32 + 2);
     let (mut body, mut values) = (Vec::new(), Vec::new());
     for x in (1..=count as u32).rev().map(Reg) {
-        let y = f.reg(Ty::Real);
+        let y = f.reg(LowTy::Real);
         body.push(set(y, Expr::Binary(Binary::Mul, r(x), r(factor))));
         values.push(r(y));
     }
@@ -227,7 +227,7 @@ fn many_reals_are_handed_over_as_vectors() {
             function.fallible = fallible;
             let module = module(vec![function], Vec::new());
             if found() {
-                let text = llvm::text(&module, &Options::default(), Stage::Emitted).unwrap();
+                let text = llvm::text(&module, &LlvmOptions::default(), Stage::Emitted).unwrap();
                 assert_eq!(text.contains("<4 x double> %p1"), count >= 8, "{text}");
             }
             let xs: Vec<f64> = (0..count).map(|i| i as f64 + 0.25).collect();
@@ -241,23 +241,23 @@ fn many_reals_are_handed_over_as_vectors() {
 
 /// `f_k(x) = f_(k+1)(x) + 1` in a chain that begins with the entry; each is called again by the entry, and its own `+ 1` is
 /// the last of a chain of so many operations.
-fn chain(functions: u32, operations: usize) -> Vec<Function> {
+fn chain(functions: u32, operations: usize) -> Vec<LowFunction> {
     let function = |k: u32| {
-        let mut f = Build::new(&format!("f{k}"), &[Ty::Real], &[Ty::Real]).fallible();
+        let mut f = Build::new(&format!("f{k}"), &[LowTy::Real], &[LowTy::Real]).fallible();
         let mut body = Vec::new();
-        let mut last = f.reg(Ty::Real);
+        let mut last = f.reg(LowTy::Real);
         match k + 1 < functions {
             true => body.push(low::call(&[last], k + 1, &[r(Reg(0))], k)),
             false => body.push(set(last, Expr::Copy(r(Reg(0))))),
         }
         let others = if k == 0 { 2..functions } else { 0..0 };
         for other in others {
-            let y = f.reg(Ty::Real);
+            let y = f.reg(LowTy::Real);
             body.push(low::call(&[y], other, &[r(last)], k));
             last = y;
         }
         for _ in 0..operations {
-            let y = f.reg(Ty::Real);
+            let y = f.reg(LowTy::Real);
             body.push(set(y, Expr::Binary(Binary::Add, r(last), Operand::Real(1.0))));
             last = y;
         }
@@ -272,7 +272,7 @@ fn large_programs_are_several_modules() {
     for (functions, operations, several) in [(4, 2, false), (12, 100, true), (200, 5, true)] {
         let module = module(chain(functions, operations), Vec::new());
         if found() {
-            let text = llvm::text(&module, &Options::default(), Stage::Emitted).unwrap();
+            let text = llvm::text(&module, &LlvmOptions::default(), Stage::Emitted).unwrap();
             assert_eq!(text.matches("\nattributes #0").count() > 1, several, "{text}");
             assert_eq!(text.contains("\ndeclare hidden"), several, "{text}");
         }
@@ -325,7 +325,8 @@ fn objects_are_kept_and_found_again() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { cache: Cache::at(directory.path().join("c")), ..Options::default() };
+    let options =
+        LlvmOptions { cache: Cache::at(directory.path().join("c")), ..LlvmOptions::default() };
     let module = Arc::new(module(vec![dot()], Vec::new()));
     let xs = numbers(10);
     let expected: f64 = xs.iter().map(|x| x * x).sum();

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 fn check(seed: u64) {
     let program = program(seed, false);
-    let mut lowering = memory::Options::default();
+    let mut lowering = memory::MemoryOptions::default();
     if seed.is_multiple_of(2) {
         lowering.long = 8;
     }
     let low = Arc::new(memory::lower_with(Arc::new(program.module.clone()), lowering));
-    let options = llvm::Options { eager: true, ..Default::default() };
+    let options = llvm::LlvmOptions { eager: true, ..Default::default() };
     random::check(seed, &program, llvm::compile(&low, &options).unwrap());
 }
 

@@ -3,18 +3,18 @@
 
 use diffeo_calculus::prim::real::{eval, row};
 use diffeo_calculus::prim::{RealOp, Rounding};
-use diffeo_codegen::low::{Binary, Compare, Expr, Function, Operand, Reg, Stmt, Ty, Unary};
+use diffeo_codegen::low::{Binary, Compare, Expr, LowFunction, LowTy, Operand, Reg, Stmt, Unary};
 use diffeo_codegen::math;
 
 /// A function that is one operation, expanded.
-fn expanded(op: RealOp) -> Function {
+fn expanded(op: RealOp) -> LowFunction {
     let [a, b, result] = [Reg(0), Reg(1), Reg(2)];
     let math = Expr::Math(op, Operand::Reg(a), Operand::Reg(b));
-    let mut function = Function {
+    let mut function = LowFunction {
         name: "f".into(),
-        registers: vec![Ty::Real; 3],
+        registers: vec![LowTy::Real; 3],
         params: vec![a, b],
-        results: vec![Ty::Real],
+        results: vec![LowTy::Real],
         fallible: false,
         recursive: None,
         blocks: None,
@@ -26,14 +26,14 @@ fn expanded(op: RealOp) -> Function {
 }
 
 /// Runs straight-line code; every register is its bits.
-struct Machine<'f> {
-    function: &'f Function,
+struct MathMachine<'f> {
+    function: &'f LowFunction,
     registers: Vec<u64>,
     /// How often the library was called.
     calls: usize,
 }
 
-impl Machine<'_> {
+impl MathMachine<'_> {
     fn call(&mut self, a: f64, b: f64) -> f64 {
         self.registers[0] = a.to_bits();
         self.registers[1] = b.to_bits();
@@ -127,9 +127,9 @@ impl Machine<'_> {
 }
 
 /// Numbers that look random (Steele, Lea and Flood: SplitMix).
-struct Random(u64);
+struct SplitMix(u64);
 
-impl Random {
+impl SplitMix {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -217,8 +217,8 @@ fn values_differ_by_a_few_ulps_at_most() {
     for &(op, bound) in FUNCTIONS {
         let function = expanded(op);
         let registers = vec![0; function.registers.len()];
-        let mut machine = Machine { function: &function, registers, calls: 0 };
-        let mut random = Random(7);
+        let mut machine = MathMachine { function: &function, registers, calls: 0 };
+        let mut random = SplitMix(7);
         let mut worst = (0.0, 0.0, 0.0);
         for _ in 0..100_000 {
             let (a, b) = (random.real(), random.real());
@@ -283,7 +283,7 @@ fn special_operands() {
     for &(op, bound) in FUNCTIONS {
         let function = expanded(op);
         let registers = vec![0; function.registers.len()];
-        let mut machine = Machine { function: &function, registers, calls: 0 };
+        let mut machine = MathMachine { function: &function, registers, calls: 0 };
         let seconds = if row(op).arity == 2 { &special[..] } else { &[0.0][..] };
         for &a in &special {
             for &b in seconds {
@@ -303,8 +303,8 @@ fn only_huge_angles_call_the_library() {
     for op in [RealOp::Sin, RealOp::Cos, RealOp::Tan] {
         let function = expanded(op);
         let registers = vec![0; function.registers.len()];
-        let mut machine = Machine { function: &function, registers, calls: 0 };
-        let mut random = Random(3);
+        let mut machine = MathMachine { function: &function, registers, calls: 0 };
+        let mut random = SplitMix(3);
         for _ in 0..20_000 {
             let x = (random.unit() - 0.5) * 2f64.powi((random.next() % 40) as i32);
             assert!(ulps(machine.call(x, 0.0), eval(op, x, 0.0)) <= 2.0, "{op:?}({x:e})");

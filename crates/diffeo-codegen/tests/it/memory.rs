@@ -4,7 +4,7 @@
 use crate::support;
 use crate::support::values::{check, Costs, Outcome};
 use diffeo_array::ir::Module;
-use diffeo_array::value::Value;
+use diffeo_array::value::FlatValue;
 use diffeo_array::{lint, parse};
 use std::sync::Arc;
 
@@ -14,22 +14,22 @@ fn module(text: &str) -> Arc<Module> {
     Arc::new(module)
 }
 
-fn run(text: &str, args: &[Value]) -> (Outcome, Costs) {
+fn run(text: &str, args: &[FlatValue]) -> (Outcome, Costs) {
     check(&module(text), args)
 }
 
 /// The results of a function `main` with this head and body.
-fn results(head: &str, body: &str, args: &[Value]) -> Vec<String> {
+fn results(head: &str, body: &str, args: &[FlatValue]) -> Vec<String> {
     let text = format!("entry main fn main{head} {{ {body} }}");
     run(&text, args).0.unwrap_or_else(|code| panic!("{code}\n{text}"))
 }
 
-fn costs(head: &str, body: &str, args: &[Value]) -> Costs {
+fn costs(head: &str, body: &str, args: &[FlatValue]) -> Costs {
     run(&format!("entry main fn main{head} {{ {body} }}"), args).1
 }
 
-fn reals(n: usize) -> Value {
-    Value::reals((0..n).map(|i| i as f64).collect())
+fn reals(n: usize) -> FlatValue {
+    FlatValue::reals((0..n).map(|i| i as f64).collect())
 }
 
 #[test]
@@ -48,14 +48,14 @@ fn operations_on_reals() {
                 return s, d, m, q, r, n, t, u, v, w, x, y, p3, p2, p0, p99, e, h, lt, ge, ne, i";
             let types = ["Real"; 18].into_iter().chain(["Bool"; 4]).collect::<Vec<_>>().join(", ");
             let head = format!("(a: Real, b: Real) -> ({types})");
-            results(&head, body, &[Value::Real(a), Value::Real(b)]);
+            results(&head, body, &[FlatValue::Real(a), FlatValue::Real(b)]);
         }
         for rounding in ["floor", "ceil", "round", "trunc"] {
             let text = format!(
                 "entry main fn main(a: Real) -> (Int) {{ n: Int = {rounding}(a) return n }}"
             );
-            let _ = run(&text, &[Value::Real(a)]);
-            let _ = run(&text, &[Value::Real(a * 1e19)]);
+            let _ = run(&text, &[FlatValue::Real(a)]);
+            let _ = run(&text, &[FlatValue::Real(a * 1e19)]);
         }
     }
 }
@@ -87,12 +87,12 @@ fn operations_on_ints() {
         let flat = module(&text);
         for a in ns {
             for b in ns {
-                let _ = check(&flat, &[Value::Int(a), Value::Int(b)]);
+                let _ = check(&flat, &[FlatValue::Int(a), FlatValue::Int(b)]);
                 let text = format!(
                     "entry main fn main(a: Int) -> (Int) {{ n: Int = int.{op}(a, {b}) return n }}"
                 );
                 if b.abs() < 65 {
-                    let _ = run(&text, &[Value::Int(a)]);
+                    let _ = run(&text, &[FlatValue::Int(a)]);
                 }
             }
         }
@@ -101,7 +101,7 @@ fn operations_on_ints() {
         for a in ns {
             let text =
                 format!("entry main fn main(a: Int) -> (Int) {{ n: Int = int.{op}(a) return n }}");
-            let _ = run(&text, &[Value::Int(a)]);
+            let _ = run(&text, &[FlatValue::Int(a)]);
         }
     }
 }
@@ -118,7 +118,7 @@ fn texts() {
         e: Bool = eq[Text](s, s)
         trace(t, x)
         return x, s, t, l, e"#;
-    results("(s: Text) -> (Text, Text, Text, Bool, Bool)", body, &[Value::text("ü\n")]);
+    results("(s: Text) -> (Text, Text, Text, Bool, Bool)", body, &[FlatValue::text("ü\n")]);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn views_borrow_and_results_are_kept() {
         x: Real = get(flat, 4)
         return row, x, part";
     let data = diffeo_array::value::Data::Reals((0..12).map(f64::from).collect::<Vec<_>>().into());
-    let xs = diffeo_array::value::Array::new(&[4, 3], data).map(Value::array).unwrap();
+    let xs = diffeo_array::value::FlatArray::new(&[4, 3], data).map(FlatValue::array).unwrap();
     results(head, body, &[xs]);
 }
 
@@ -170,7 +170,7 @@ fn swapped_rows_and_views_of_what_is_changed() {
         zs: [][]Real = update(ys, 1, a)
         return zs";
     let data = diffeo_array::value::Data::Reals((0..6).map(f64::from).collect::<Vec<_>>().into());
-    let xs = diffeo_array::value::Array::new(&[2, 3], data).map(Value::array).unwrap();
+    let xs = diffeo_array::value::FlatArray::new(&[2, 3], data).map(FlatValue::array).unwrap();
     results(head, body, std::slice::from_ref(&xs));
     let body = "a: []Real = reshape(xs, 6)
         b: []Real = slice(a, 2, 5)
@@ -190,7 +190,7 @@ fn appending_in_a_loop_is_linear() {
             yield b
         }
         return ys";
-    let found = costs(head, body, &[Value::Int(2000)]);
+    let found = costs(head, body, &[FlatValue::Int(2000)]);
     assert!(found.copied < 8 * 2000 * 5, "{found:?}");
 }
 
@@ -217,7 +217,7 @@ fn texts_in_arrays() {
         x: Int = get(p, 0)
         es: []Text = elements[Text](first, a, a)
         return ws, es, first";
-    let text = results(head, body, &[Value::Int(5), Value::text("x")]);
+    let text = results(head, body, &[FlatValue::Int(5), FlatValue::text("x")]);
     assert!(text[2].contains('x'));
 }
 
@@ -291,7 +291,7 @@ fn lists() {
             return r
         }}"
     );
-    let (outcome, costs) = run(&text, &[Value::Int(50)]);
+    let (outcome, costs) = run(&text, &[FlatValue::Int(50)]);
     assert_eq!(outcome.unwrap()[..2], ["1225".to_string(), "2450".to_string()]);
     assert_eq!(costs.allocations, 150, "{costs:?}");
     // Walking counts nothing.
@@ -326,12 +326,14 @@ fn nested_builds_allocate_once() {
         }
         return xs, ys";
     for (n, m) in [(3, 4), (0, 4), (4, 0), (1, 1)] {
-        let found = costs(head, body, &[Value::Int(n), Value::Int(m)]);
+        let found = costs(head, body, &[FlatValue::Int(n), FlatValue::Int(m)]);
         assert_eq!((found.allocations, found.copied), (2, 0), "{found:?}");
     }
     for (n, m) in [(2, -1), (0, -1), (-1, 2), (1, 1 << 40)] {
-        let _ =
-            run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(m)]);
+        let _ = run(
+            &format!("entry main fn main{head} {{ {body} }}"),
+            &[FlatValue::Int(n), FlatValue::Int(m)],
+        );
     }
 }
 
@@ -351,8 +353,10 @@ fn rows_of_sizes_that_only_a_step_knows() {
         }
         return xs, ys";
     for (n, k) in [(3, 9), (3, 1), (3, -1), (0, 0), (1, 0), (2, 0)] {
-        let _ =
-            run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(k)]);
+        let _ = run(
+            &format!("entry main fn main{head} {{ {body} }}"),
+            &[FlatValue::Int(n), FlatValue::Int(k)],
+        );
     }
 }
 
@@ -381,8 +385,10 @@ fn rows_without_rows_fit_everything() {
         g: Int = dim[1](f)
         return xs, ys, d, g";
     for (n, k) in [(3, 1), (3, 0), (0, 0), (3, 3)] {
-        let _ =
-            run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(k)]);
+        let _ = run(
+            &format!("entry main fn main{head} {{ {body} }}"),
+            &[FlatValue::Int(n), FlatValue::Int(k)],
+        );
     }
 }
 
@@ -398,7 +404,7 @@ fn reductions() {
         return s, a, b";
     results(head, body, &[reals(10)]);
     results(head, body, &[reals(0)]);
-    results(head, body, &[Value::reals(vec![1.0, f64::NAN, 2.0])]);
+    results(head, body, &[FlatValue::reals(vec![1.0, f64::NAN, 2.0])]);
 }
 
 #[test]
@@ -406,13 +412,13 @@ fn errors() {
     let index = "entry main fn main(xs: []Real, i: Int) -> (Real) {
         n: Int = dim[0](xs) check_index(i, n) x: Real = get(xs, i) return x }";
     for i in [-1, 0, 2, 3] {
-        let _ = run(index, &[reals(3), Value::Int(i)]);
+        let _ = run(index, &[reals(3), FlatValue::Int(i)]);
     }
     let slice = "entry main fn main(xs: []Real, i: Int, j: Int) -> ([]Real) {
         n: Int = dim[0](xs) check_slice(i, j, n) x: []Real = slice(xs, i, j) return x }";
     for i in -1..=4 {
         for j in -1..=4 {
-            let _ = run(slice, &[reals(3), Value::Int(i), Value::Int(j)]);
+            let _ = run(slice, &[reals(3), FlatValue::Int(i), FlatValue::Int(j)]);
         }
     }
     let fail = r#"entry main fn main(xs: []Real, c: Bool) -> ([]Real) {
@@ -420,7 +426,7 @@ fn errors() {
         check_size["n"](1, 1)
         return r }"#;
     for c in [true, false] {
-        let _ = run(fail, &[reals(3), Value::Bool(c)]);
+        let _ = run(fail, &[reals(3), FlatValue::Bool(c)]);
     }
     let rest = r#"entry main fn main(c: Bool) -> (Int) {
         r: Int = if c { t: Text = text "a" z: Int = fail(t) yield z } else {
@@ -428,7 +434,7 @@ fn errors() {
         s: Int = int.add(r, 1)
         return s }"#;
     for c in [true, false] {
-        let _ = run(rest, &[Value::Bool(c)]);
+        let _ = run(rest, &[FlatValue::Bool(c)]);
     }
 }
 
@@ -453,7 +459,7 @@ fn constants() {
         fn a() -> (Int) { x: Int = constant b return x }
         fn b() -> (Int) { x: Int = constant a return x }"#;
     for (c, n) in [(false, 3), (true, 3), (false, 1)] {
-        let _ = run(text, &[Value::Bool(c), Value::Int(n)]);
+        let _ = run(text, &[FlatValue::Bool(c), FlatValue::Int(n)]);
     }
 }
 
@@ -474,7 +480,7 @@ fn boxes_with_arrays() {
             e: &S = new S:E()
             return u, e
         }";
-    let (_, costs) = run(text, &[reals(30), Value::text("t"), Value::Int(30)]);
+    let (_, costs) = run(text, &[reals(30), FlatValue::text("t"), FlatValue::Int(30)]);
     // One copy of the array; a box for each step.
     assert_eq!(costs.copied, 240, "{costs:?}");
     assert_eq!(costs.allocations, 32, "{costs:?}");
@@ -537,7 +543,7 @@ fn what_is_chosen_is_borrowed_or_kept() {
             }
             return depth
         }";
-    let _ = run(text, &[Value::Int(60)]);
+    let _ = run(text, &[FlatValue::Int(60)]);
     let low = support::values::lowered(&module(text));
     let depth = low.functions.iter().find(|f| f.name.starts_with("depth")).unwrap();
     let text = diffeo_codegen::low::print::print_function(&low, depth);
@@ -591,7 +597,7 @@ fn what_is_not_used_is_given_up() {
         w: []Real = while (w0 = r) { yield false } do { yield xs }
         return w";
     for c in [true, false] {
-        results(head, body, &[reals(3), Value::Bool(c)]);
+        results(head, body, &[reals(3), FlatValue::Bool(c)]);
     }
 }
 
@@ -631,7 +637,7 @@ fn deep_nesting_and_many_functions() {
             }} "
         );
     }
-    let (outcome, costs) = run(&text, &[reals(3), Value::Int(0)]);
+    let (outcome, costs) = run(&text, &[reals(3), FlatValue::Int(0)]);
     assert!(outcome.is_ok());
     assert_eq!(costs.allocations, 1, "{costs:?}");
 }

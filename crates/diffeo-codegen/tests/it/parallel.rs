@@ -5,10 +5,10 @@ use crate::random;
 use diffeo_array::ir::Module as Flat;
 use diffeo_array::parse::parse;
 use diffeo_array::print::print;
-use diffeo_array::value::{Data, Object, Value};
+use diffeo_array::value::{Data, FlatValue, Object};
 use diffeo_calculus::eval::{Limits, MemoryLimit, RuntimeError};
 use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
-use diffeo_codegen::memory::{lower_with, Options, Polls, Splitting};
+use diffeo_codegen::memory::{lower_with, MemoryOptions, Polls, Splitting};
 use diffeo_codegen::{cranelift, llvm, low};
 use std::num::NonZeroUsize;
 use std::rc::Rc;
@@ -22,8 +22,9 @@ fn flat(text: &str) -> Flat {
     module
 }
 
-fn lowered(module: Flat, splitting: Splitting) -> Arc<low::Module> {
-    let mut options = Options { polls: Polls::All, splitting, reuse: true, ..Default::default() };
+fn lowered(module: Flat, splitting: Splitting) -> Arc<low::LowModule> {
+    let mut options =
+        MemoryOptions { polls: Polls::All, splitting, reuse: true, ..Default::default() };
     if splitting == Splitting::ALWAYS {
         options.long = 8;
     }
@@ -34,27 +35,27 @@ fn lowered(module: Flat, splitting: Splitting) -> Arc<low::Module> {
 }
 
 /// With every loop that may be done block by block so done: there are as many as are said.
-fn split(text: &str, count: usize) -> Arc<low::Module> {
+fn split(text: &str, count: usize) -> Arc<low::LowModule> {
     let low = lowered(flat(text), Splitting::ALWAYS);
     assert_eq!(loops(&low), count, "{}", low::print::print(&low));
     low
 }
 
 /// How many loops are done block by block.
-fn loops(low: &low::Module) -> usize {
+fn loops(low: &low::LowModule) -> usize {
     low.functions.iter().filter(|f| f.blocks.is_some()).count()
 }
 
-fn jit(low: &Arc<low::Module>) -> Arc<Compiled> {
-    let options = cranelift::Options { verify: true, ..Default::default() };
+fn jit(low: &Arc<low::LowModule>) -> Arc<Compiled> {
+    let options = cranelift::CraneliftOptions { verify: true, ..Default::default() };
     Arc::new(cranelift::compile(low, &options).unwrap())
 }
 
 /// By each engine that does several blocks at once and is there.
-fn engines(low: &Arc<low::Module>) -> Vec<Arc<Compiled>> {
+fn engines(low: &Arc<low::LowModule>) -> Vec<Arc<Compiled>> {
     let mut engines = vec![jit(low)];
     if llvm::library().is_ok() {
-        let options = llvm::Options { cpu: Cpu::Host, ..llvm::Options::default() };
+        let options = llvm::LlvmOptions { cpu: Cpu::Host, ..llvm::LlvmOptions::default() };
         engines.push(Arc::new(llvm::compile(low, &options).unwrap()));
     }
     engines
@@ -71,11 +72,11 @@ fn shown(error: &RuntimeError) -> String {
     format!("{code}: {message} at {:?} {:?} {:?}", error.span, error.function, error.trace)
 }
 
-fn bits(value: &Value, out: &mut String) {
+fn bits(value: &FlatValue, out: &mut String) {
     use std::fmt::Write;
     match value {
-        Value::Real(x) => write!(out, "{:x} ", x.to_bits()).unwrap(),
-        Value::Array(array) => match array.data() {
+        FlatValue::Real(x) => write!(out, "{:x} ", x.to_bits()).unwrap(),
+        FlatValue::Array(array) => match array.data() {
             Data::Reals(xs) => {
                 let xs = &xs[array.range()];
                 let bits: Vec<u64> = xs.iter().map(|x| x.to_bits()).collect();
@@ -83,18 +84,18 @@ fn bits(value: &Value, out: &mut String) {
             }
             Data::Ints(_) | Data::Bools(_) | Data::Values(_) => write!(out, "{array:?} ").unwrap(),
         },
-        Value::Int(_)
-        | Value::Bool(_)
-        | Value::Text(_)
-        | Value::Box(_)
-        | Value::Null
-        | Value::Acc(_)
-        | Value::Stack(_) => write!(out, "{value:?} ").unwrap(),
+        FlatValue::Int(_)
+        | FlatValue::Bool(_)
+        | FlatValue::Text(_)
+        | FlatValue::Box(_)
+        | FlatValue::Null
+        | FlatValue::Acc(_)
+        | FlatValue::Stack(_) => write!(out, "{value:?} ").unwrap(),
     }
 }
 
 /// What a run gives, with the bits of numbers; and that no memory is left.
-fn run(instance: &mut Instance, args: &[Value]) -> String {
+fn run(instance: &mut Instance, args: &[FlatValue]) -> String {
     let mut out = String::new();
     match instance.call(args) {
         Ok(values) => values.iter().for_each(|value| bits(value, &mut out)),
@@ -106,7 +107,7 @@ fn run(instance: &mut Instance, args: &[Value]) -> String {
 }
 
 /// What a program gives, on each engine, with any number of threads.
-fn same(low: &Arc<low::Module>, args: &[Value]) -> Vec<String> {
+fn same(low: &Arc<low::LowModule>, args: &[FlatValue]) -> Vec<String> {
     let mut found = Vec::new();
     for compiled in engines(low) {
         let expected = run(&mut instance(&compiled, 1, Limits::default()), args);
@@ -161,8 +162,8 @@ fn many_random_modules() {
     (1000..50_000).for_each(|seed| _ = check(seed));
 }
 
-fn reals(count: usize) -> Value {
-    Value::reals((0..count).map(|i| (i as f64 * 0.7).sin() / 3.0).collect())
+fn reals(count: usize) -> FlatValue {
+    FlatValue::reals((0..count).map(|i| (i as f64 * 0.7).sin() / 3.0).collect())
 }
 
 #[test]
@@ -180,7 +181,7 @@ fn sums_do_not_depend_on_threads() {
     let low = split(text, 1);
     for n in [0, 1, 2, 127, 128, 129, 5000] {
         for found in same(&low, &[reals(n)]) {
-            let Value::Array(xs) = reals(n) else { unreachable!() };
+            let FlatValue::Array(xs) = reals(n) else { unreachable!() };
             let Data::Reals(xs) = xs.data() else { unreachable!() };
             let expected: f64 = xs.iter().map(|x| x.exp().sin()).sum();
             let bits = found.split(' ').next().unwrap();
@@ -188,8 +189,8 @@ fn sums_do_not_depend_on_threads() {
             assert!((sum - expected).abs() <= 1e-12 * expected.abs(), "{sum} {expected}");
         }
     }
-    same(&low, &[Value::reals(vec![1.0, f64::NAN, -0.0])]);
-    same(&low, &[Value::reals(vec![-0.0; 300])]);
+    same(&low, &[FlatValue::reals(vec![1.0, f64::NAN, -0.0])]);
+    same(&low, &[FlatValue::reals(vec![-0.0; 300])]);
 }
 
 #[test]
@@ -229,7 +230,7 @@ fn arrays_and_loops_within() {
     // Both of the entry, and that of the function, which is within another one as well.
     let low = split(text, 3);
     for (n, m) in [(0, 3), (1, 1), (200, 7), (7, 300)] {
-        same(&low, &[reals(n), Value::Int(m)]);
+        same(&low, &[reals(n), FlatValue::Int(m)]);
     }
 }
 
@@ -322,7 +323,7 @@ fn the_first_error_counts() {
     for bad in [vec![], vec![0], vec![999], vec![400, 3, 700], vec![5, 6, 7], (0..1000).collect()] {
         let mut xs = vec![2.0; 1000];
         bad.iter().for_each(|i| xs[*i] = -1.0);
-        let found = same(&low, &[Value::reals(xs)]);
+        let found = same(&low, &[FlatValue::reals(xs)]);
         if let Some(first) = bad.iter().min() {
             let message = format!("element {first} at");
             assert!(found.iter().all(|text| text.contains(&message)), "{found:?}");
@@ -385,20 +386,20 @@ fn boxes_texts_and_constants_of_all_threads() {
     fn name() -> (Text) { n: Text = text "n" t: Text = append_text(n, n) return t }"#;
     // Those of the entry and that of the constant, which is computed within steps.
     let low = split(text, 3);
-    let mut list = Value::Box(Rc::new(Object { tag: 0, fields: [].into() }));
+    let mut list = FlatValue::Box(Rc::new(Object { tag: 0, fields: [].into() }));
     for i in 0..20 {
-        let fields = [Value::Real(f64::from(i)), list].into();
-        list = Value::Box(Rc::new(Object { tag: 1, fields }));
+        let fields = [FlatValue::Real(f64::from(i)), list].into();
+        list = FlatValue::Box(Rc::new(Object { tag: 1, fields }));
     }
     for n in [0, 1, 3, 500] {
-        same(&low, &[Value::Int(n), Value::text("m"), list.clone()]);
+        same(&low, &[FlatValue::Int(n), FlatValue::text("m"), list.clone()]);
     }
     // More than is worth the while of stopping to count.
     for i in 0..10_000 {
-        let fields = [Value::Real(f64::from(i)), list].into();
-        list = Value::Box(Rc::new(Object { tag: 1, fields }));
+        let fields = [FlatValue::Real(f64::from(i)), list].into();
+        list = FlatValue::Box(Rc::new(Object { tag: 1, fields }));
     }
-    same(&low, &[Value::Int(5), Value::text("m"), list.clone()]);
+    same(&low, &[FlatValue::Int(5), FlatValue::text("m"), list.clone()]);
 }
 
 /// Recursion that is as deep as its argument, in each step.
@@ -423,7 +424,7 @@ const DEEP: &str = "entry main fn main(n: Int, d: Int) -> (Real) {
 #[test]
 fn recursion_is_as_deep_in_every_thread() {
     let low = split(DEEP, 1);
-    let found = same(&low, &[Value::Int(40), Value::Int(100_000)]);
+    let found = same(&low, &[FlatValue::Int(40), FlatValue::Int(100_000)]);
     let sum = (40.0 * 100_000.0f64).to_bits();
     assert!(found.iter().all(|text| *text == format!("{sum:x} ")), "{found:?}");
     for compiled in engines(&low) {
@@ -431,7 +432,7 @@ fn recursion_is_as_deep_in_every_thread() {
             let limits = Limits { threads: NonZeroUsize::new(threads), ..Limits::default() };
             let options = RunOptions { max_stack: 4 << 20, limits, ..RunOptions::default() };
             let mut instance = Instance::new(compiled.clone(), options);
-            let error = instance.call(&[Value::Int(40), Value::Int(1 << 30)]).unwrap_err();
+            let error = instance.call(&[FlatValue::Int(40), FlatValue::Int(1 << 30)]).unwrap_err();
             assert_eq!(error.kind.code(), "too-deep");
             assert_eq!(instance.live_blocks(), 0);
         }
@@ -463,14 +464,15 @@ fn all_threads_can_be_stopped() {
                 std::thread::sleep(Duration::from_millis(20));
                 flag.store(true, Ordering::Relaxed);
             });
-            let error = instance.call(&[Value::Int(100), Value::Int(i64::MAX)]).unwrap_err();
+            let error =
+                instance.call(&[FlatValue::Int(100), FlatValue::Int(i64::MAX)]).unwrap_err();
             assert_eq!(error.kind.code(), "interrupted");
             other.join().unwrap();
             // It can be used again.
             instance
                 .set_limits(Limits { threads: NonZeroUsize::new(threads), ..Limits::default() });
-            let found = instance.call(&[Value::Int(100), Value::Int(3)]).unwrap();
-            assert_eq!(found, [Value::Real(300.0)]);
+            let found = instance.call(&[FlatValue::Int(100), FlatValue::Int(3)]).unwrap();
+            assert_eq!(found, [FlatValue::Real(300.0)]);
         }
     }
 }
@@ -493,10 +495,10 @@ fn memory_is_bounded_in_every_thread() {
             let memory = Some(MemoryLimit { bytes: 1 << 22, in_use: || 1 << 21 });
             let limits = Limits { memory, ..Limits::default() };
             let mut instance = instance(&compiled, threads, limits);
-            let error = instance.call(&[Value::Int(50), Value::Int(1 << 20)]).unwrap_err();
+            let error = instance.call(&[FlatValue::Int(50), FlatValue::Int(1 << 20)]).unwrap_err();
             assert_eq!(error.kind.code(), "out-of-memory");
             assert_eq!(instance.live_blocks(), 0);
-            assert!(instance.call(&[Value::Int(50), Value::Int(100)]).is_ok());
+            assert!(instance.call(&[FlatValue::Int(50), FlatValue::Int(100)]).is_ok());
             assert_eq!(instance.live_blocks(), 0);
         }
     }
@@ -531,7 +533,7 @@ fn what_prints_or_depends_on_other_steps_is_done_in_order() {
             return s
         }",
     ] {
-        same(&split(text, 0), &[Value::Int(200)]);
+        same(&split(text, 0), &[FlatValue::Int(200)]);
     }
 }
 

@@ -1,15 +1,15 @@
 //! Loops that are done part by part: which are, and that they give what they gave.
 
 use crate::support::values::{check, lowered};
-use diffeo_array::value::Value;
+use diffeo_array::value::FlatValue;
 use diffeo_array::{lint, parse};
-use diffeo_codegen::low::{Module, Operand, Stmt};
+use diffeo_codegen::low::{LowModule, Operand, Stmt};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::sync::Arc;
 
 /// How many loops there are around several loops in a row.
-fn tiled(low: &Module) -> usize {
+fn tiled(low: &LowModule) -> usize {
     let mut found = 0;
     let mut todo: Vec<&[Stmt]> = low.functions.iter().map(|f| &f.body[..]).collect();
     while let Some(stmts) = todo.pop() {
@@ -30,7 +30,7 @@ fn run(text: &str) -> usize {
     assert_eq!(lint(&module), Vec::<String>::new(), "{text}");
     for n in [0, 1, 2, 255, 256, 257, 700] {
         let xs = (0..n).map(|i| f64::from(i % 17) - 3.5).collect();
-        let (outcome, _) = check(&module, &[Value::reals(xs)]);
+        let (outcome, _) = check(&module, &[FlatValue::reals(xs)]);
         assert!(outcome.is_ok(), "{outcome:?}\n{text}");
     }
     tiled(&lowered(&module))

@@ -5,7 +5,7 @@ use crate::db::{def_item, DefId, Res};
 use diffeo_base::Span;
 use diffeo_calculus::names::Named;
 use diffeo_calculus::prim::{Diff, DiffOp, IntOp, RealOp, Rounding, TextOp};
-use diffeo_calculus::term::{Kind, Lit, Term};
+use diffeo_calculus::term::{Lit, Term, TermKind};
 use diffeo_calculus::{Prim, Ty};
 use diffeo_syntax::ast::{Def, ExprId, ExprKind, Module, PatId, PatKind};
 
@@ -18,7 +18,7 @@ impl Body<'_, '_> {
             _ => vec![arg],
         };
         let ExprKind::Str(name) = &ast.exprs[parts[0]].kind else {
-            return Term::new(Kind::Lit(Lit::Unit), span);
+            return Term::new(TermKind::Lit(Lit::Unit), span);
         };
         let types: Vec<Ty> = parts[1..].iter().map(|e| self.expr_ty(*e)).collect();
         let mut terms: Vec<Term> = parts[1..].iter().map(|e| self.expr(*e)).collect();
@@ -66,7 +66,7 @@ impl Body<'_, '_> {
     pub(super) fn jet(&mut self, arg: ExprId, result: &Ty, span: Span) -> Term {
         let ast = self.ast.clone();
         let ExprKind::Tuple(parts) = &ast.exprs[arg].kind else {
-            return Term::new(Kind::Lit(Lit::Unit), span);
+            return Term::new(TermKind::Lit(Lit::Unit), span);
         };
         let number = |e: ExprId| match ast.exprs[e].kind {
             ExprKind::Int(n) => n as u32,
@@ -74,22 +74,23 @@ impl Body<'_, '_> {
         };
         let (k, r) = (number(parts[0]), number(parts[1]));
         let (Ty::Fun(f), Ty::Fun(lifted)) = (self.expr_ty(parts[2]), result) else {
-            return Term::new(Kind::Lit(Lit::Unit), span);
+            return Term::new(TermKind::Lit(Lit::Unit), span);
         };
         let diff = Diff { op: DiffOp::Jet { k, r }, from: f.0.clone(), to: f.1.clone() };
         let fun = self.expr(parts[2]);
         let fun_binder = self.cx.binder("f", Ty::Fun(f));
         let x = self.cx.binder("x", lifted.0.clone());
-        let body = Term::new(Kind::Diff(diff, vec![var(&fun_binder, span), var(&x, span)]), span);
-        let lam = Term::new(Kind::Lam(x, Box::new(body)), span);
-        Term::new(Kind::Let(vec![(fun_binder, fun)], Box::new(lam)), span)
+        let body =
+            Term::new(TermKind::Diff(diff, vec![var(&fun_binder, span), var(&x, span)]), span);
+        let lam = Term::new(TermKind::Lam(x, Box::new(body)), span);
+        Term::new(TermKind::Let(vec![(fun_binder, fun)], Box::new(lam)), span)
     }
 
     /// `derivatives(r, f)`: `fn x -> jet(1, r, f)([x, 1, 0, …])`.
     pub(super) fn derivatives(&mut self, arg: ExprId, span: Span) -> Term {
         let ast = self.ast.clone();
         let ExprKind::Tuple(parts) = &ast.exprs[arg].kind else {
-            return Term::new(Kind::Lit(Lit::Unit), span);
+            return Term::new(TermKind::Lit(Lit::Unit), span);
         };
         let r = match ast.exprs[parts[0]].kind {
             ExprKind::Int(n) => n as u32,
@@ -102,14 +103,14 @@ impl Body<'_, '_> {
         let seeds = (0..=r)
             .map(|i| match i {
                 0 => var(&x, span),
-                1 => Term::new(Kind::Lit(Lit::Real(1.0)), span),
-                _ => Term::new(Kind::Lit(Lit::Real(0.0)), span),
+                1 => Term::new(TermKind::Lit(Lit::Real(1.0)), span),
+                _ => Term::new(TermKind::Lit(Lit::Real(0.0)), span),
             })
             .collect();
-        let seed = Term::new(Kind::Array(Ty::Real, seeds), span);
-        let body = Term::new(Kind::Diff(diff, vec![var(&fun_binder, span), seed]), span);
-        let lam = Term::new(Kind::Lam(x, Box::new(body)), span);
-        Term::new(Kind::Let(vec![(fun_binder, fun)], Box::new(lam)), span)
+        let seed = Term::new(TermKind::Array(Ty::Real, seeds), span);
+        let body = Term::new(TermKind::Diff(diff, vec![var(&fun_binder, span), seed]), span);
+        let lam = Term::new(TermKind::Lam(x, Box::new(body)), span);
+        Term::new(TermKind::Let(vec![(fun_binder, fun)], Box::new(lam)), span)
     }
 }
 
@@ -213,19 +214,19 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         "fail" => Prim::Fail(result.clone()),
         "trace" => Prim::Trace(second),
         "progress" => Prim::Progress(types.get(3).cloned().unwrap_or(Ty::Unit)),
-        "vjp" => return Term::new(Kind::Diff(diff(DiffOp::Vjp), args), span),
-        "jvp" => return Term::new(Kind::Diff(diff(DiffOp::Jvp), args), span),
-        "rd" => return Term::new(Kind::Diff(diff(DiffOp::Rd), args), span),
-        "checkpoint" => return Term::new(Kind::Diff(diff(DiffOp::Checkpoint), args), span),
+        "vjp" => return Term::new(TermKind::Diff(diff(DiffOp::Vjp), args), span),
+        "jvp" => return Term::new(TermKind::Diff(diff(DiffOp::Jvp), args), span),
+        "rd" => return Term::new(TermKind::Diff(diff(DiffOp::Rd), args), span),
+        "checkpoint" => return Term::new(TermKind::Diff(diff(DiffOp::Checkpoint), args), span),
         "with_derivative" => {
-            return Term::new(Kind::Diff(diff(DiffOp::WithDerivative), args), span)
+            return Term::new(TermKind::Diff(diff(DiffOp::WithDerivative), args), span)
         }
         "with_exact_derivative" => {
-            return Term::new(Kind::Diff(diff(DiffOp::WithExactDerivative), args), span)
+            return Term::new(TermKind::Diff(diff(DiffOp::WithExactDerivative), args), span)
         }
         "stop_gradient" => {
             let diff = Diff { op: DiffOp::StopGradient, from: first.clone(), to: first };
-            return Term::new(Kind::Diff(diff, args), span);
+            return Term::new(TermKind::Diff(diff, args), span);
         }
         // The other operations on Reals, by the table.
         other => match RealOp::named(other) {
@@ -233,5 +234,5 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
             None => unreachable!("the standard library names an unknown operation {other}"),
         },
     };
-    Term::new(Kind::Prim(prim, args), span)
+    Term::new(TermKind::Prim(prim, args), span)
 }

@@ -5,7 +5,7 @@ use crate::db::Res;
 use crate::types::Scheme;
 use diffeo_base::{deep, Name, Span};
 use diffeo_calculus::prim::{Comparison, IntOp};
-use diffeo_calculus::term::{Binder, Build, Control, Kind, Lit, Loop, Term, Var};
+use diffeo_calculus::term::{Binder, Build, Control, Lit, Loop, Term, TermKind, Var};
 use diffeo_calculus::{Prim, Ty};
 use diffeo_syntax::ast::{self, Binding, Clause, ExprId, ExprKind, PatId, PatKind, Range};
 use std::rc::Rc;
@@ -28,18 +28,18 @@ impl Body<'_, '_> {
         let node = &ast.exprs[id];
         let span = node.span;
         let kind = match &node.kind {
-            ExprKind::Error => Kind::Lit(Lit::Unit),
+            ExprKind::Error => TermKind::Lit(Lit::Unit),
             ExprKind::Int(n) => match self.expr_ty(id) {
-                Ty::Real => Kind::Lit(Lit::Real(*n as f64)),
-                _ => Kind::Lit(Lit::Int(*n as i64)),
+                Ty::Real => TermKind::Lit(Lit::Real(*n as f64)),
+                _ => TermKind::Lit(Lit::Int(*n as i64)),
             },
-            ExprKind::Real(x) => Kind::Lit(Lit::Real(*x)),
-            ExprKind::Bool(b) => Kind::Lit(Lit::Bool(*b)),
-            ExprKind::Str(s) => Kind::Lit(Lit::String(s.clone())),
-            ExprKind::Unit => Kind::Lit(Lit::Unit),
+            ExprKind::Real(x) => TermKind::Lit(Lit::Real(*x)),
+            ExprKind::Bool(b) => TermKind::Lit(Lit::Bool(*b)),
+            ExprKind::Str(s) => TermKind::Lit(Lit::String(s.clone())),
+            ExprKind::Unit => TermKind::Lit(Lit::Unit),
             ExprKind::Hole => match &self.hole {
-                Some(binder) => Kind::Var(binder.var.clone()),
-                None => Kind::Lit(Lit::Unit),
+                Some(binder) => TermKind::Var(binder.var.clone()),
+                None => TermKind::Lit(Lit::Unit),
             },
             ExprKind::Var(_) | ExprKind::Con(_) => return self.name(id),
             ExprKind::Field { base, field } => {
@@ -51,31 +51,31 @@ impl Body<'_, '_> {
                     Ty::Record(fs) => fs.iter().position(|(n, _)| *n == field.name).unwrap_or(0),
                     _ => 0,
                 };
-                Kind::Proj(ty, index, self.boxed(*base))
+                TermKind::Proj(ty, index, self.boxed(*base))
             }
             ExprKind::Component { base, index } => {
                 let ty = self.expr_ty(*base);
-                Kind::Proj(ty, *index, self.boxed(*base))
+                TermKind::Proj(ty, *index, self.boxed(*base))
             }
             ExprKind::Apply { fun, arg } => return self.apply(id, *fun, *arg),
             ExprKind::Tuple(es) => {
                 let ty = self.expr_ty(id);
-                Kind::Tuple(ty, es.iter().map(|e| self.expr(*e)).collect())
+                TermKind::Tuple(ty, es.iter().map(|e| self.expr(*e)).collect())
             }
             ExprKind::Record(fields) => return self.record(id, fields),
             ExprKind::RecordWith { base, fields } => return self.record_with(*base, fields, span),
             ExprKind::Array(es) => {
                 let element = self.element(id);
-                Kind::Array(element, es.iter().map(|e| self.expr(*e)).collect())
+                TermKind::Array(element, es.iter().map(|e| self.expr(*e)).collect())
             }
             ExprKind::List(es) => {
                 let Ty::Data(data, args) = self.expr_ty(id) else {
-                    return Term::new(Kind::Lit(Lit::Unit), span);
+                    return Term::new(TermKind::Lit(Lit::Unit), span);
                 };
                 let mut terms: Vec<Term> = es.iter().map(|e| self.expr(*e)).collect();
-                let mut list = Term::new(Kind::Con(data, args.clone(), 0, vec![]), span);
+                let mut list = Term::new(TermKind::Con(data, args.clone(), 0, vec![]), span);
                 while let Some(head) = terms.pop() {
-                    list = Term::new(Kind::Con(data, args.clone(), 1, vec![head, list]), span);
+                    list = Term::new(TermKind::Con(data, args.clone(), 1, vec![head, list]), span);
                 }
                 return list;
             }
@@ -91,7 +91,7 @@ impl Body<'_, '_> {
                     let element = (**element).clone();
                     let index = self.expr(*index);
                     term = Term::new(
-                        Kind::Prim(Prim::Index(element.clone()), vec![term, index]),
+                        TermKind::Prim(Prim::Index(element.clone()), vec![term, index]),
                         span,
                     );
                     ty = element;
@@ -101,7 +101,7 @@ impl Body<'_, '_> {
             ExprKind::Slice { base, lo, hi } => {
                 let element = self.element(id);
                 let args = vec![self.expr(*base), self.expr(*lo), self.expr(*hi)];
-                Kind::Prim(Prim::Slice(element), args)
+                TermKind::Prim(Prim::Slice(element), args)
             }
             ExprKind::Unary { op, operand } => return self.unary(*op, *operand, span),
             ExprKind::Binary { op, lhs, rhs, op_span } => {
@@ -110,7 +110,7 @@ impl Body<'_, '_> {
             ExprKind::If { cond, then, otherwise } => {
                 let cond = self.boxed(*cond);
                 let then = self.boxed(*then);
-                Kind::If(cond, then, self.boxed(*otherwise))
+                TermKind::If(cond, then, self.boxed(*otherwise))
             }
             ExprKind::Case { scrutinee, arms } => {
                 let ty = self.expr_ty(id);
@@ -126,7 +126,7 @@ impl Body<'_, '_> {
                 let mut args = vec![self.expr(*base)];
                 args.extend(indices.iter().map(|i| self.expr(*i)).collect::<Vec<_>>());
                 args.push(self.expr(*value));
-                Kind::Prim(Prim::Update(ty), args)
+                TermKind::Prim(Prim::Update(ty), args)
             }
         };
         Term::new(kind, span)
@@ -158,27 +158,27 @@ impl Body<'_, '_> {
                 let ty = self.expr_ty(id);
                 let name = self.pattern_name(pat);
                 match self.locals.get_mut(&pat) {
-                    Some(Local::Var(binder)) => Kind::Var(binder.var.clone()),
+                    Some(Local::Var(binder)) => TermKind::Var(binder.var.clone()),
                     Some(Local::Poly(instances)) => {
                         match instances.iter().find(|(a, _)| *a == args) {
-                            Some((_, binder)) => Kind::Var(binder.var.clone()),
+                            Some((_, binder)) => TermKind::Var(binder.var.clone()),
                             None => {
                                 let binder = self.cx.binder(&name, ty);
-                                let kind = Kind::Var(binder.var.clone());
+                                let kind = TermKind::Var(binder.var.clone());
                                 instances.push((args, binder));
                                 kind
                             }
                         }
                     }
-                    None => Kind::Lit(Lit::Unit),
+                    None => TermKind::Lit(Lit::Unit),
                 }
             }
             Some(Res::Size(owner, name)) => match self.sizes.get_mut(&(owner, name)) {
                 Some((binder, used)) => {
                     *used = true;
-                    Kind::Var(binder.var.clone())
+                    TermKind::Var(binder.var.clone())
                 }
-                None => Kind::Lit(Lit::Int(0)),
+                None => TermKind::Lit(Lit::Int(0)),
             },
             Some(Res::Def(def)) => {
                 let args = match self.type_arguments(id) {
@@ -192,11 +192,11 @@ impl Body<'_, '_> {
                             .collect()
                     }
                 };
-                let global = Term::new(Kind::Global(self.cx.instance(def, args)), span);
+                let global = Term::new(TermKind::Global(self.cx.instance(def, args)), span);
                 return self.told(def, id, global);
             }
             Some(Res::Con(..)) => return self.constructor_value(id, span),
-            Some(Res::Builtin | Res::Jet | Res::Derivatives) | None => Kind::Lit(Lit::Unit),
+            Some(Res::Builtin | Res::Jet | Res::Derivatives) | None => TermKind::Lit(Lit::Unit),
         };
         Term::new(kind, span)
     }
@@ -206,38 +206,38 @@ impl Body<'_, '_> {
         match self.expr_ty(id) {
             Ty::Data(data, args) => {
                 let Some(Res::Con(_, tag)) = self.res(id) else {
-                    return Term::new(Kind::Lit(Lit::Unit), span);
+                    return Term::new(TermKind::Lit(Lit::Unit), span);
                 };
-                Term::new(Kind::Con(data, args, tag, vec![]), span)
+                Term::new(TermKind::Con(data, args, tag, vec![]), span)
             }
             Ty::Fun(f) => {
                 let x = self.cx.binder("x", f.0.clone());
                 let body = self.construct(id, &f.1, var(&x, span), span);
-                Term::new(Kind::Lam(x, Box::new(body)), span)
+                Term::new(TermKind::Lam(x, Box::new(body)), span)
             }
-            _ => Term::new(Kind::Lit(Lit::Unit), span),
+            _ => Term::new(TermKind::Lit(Lit::Unit), span),
         }
     }
 
     /// A constructor applied to its one argument.
     fn construct(&mut self, con: ExprId, ty: &Ty, arg: Term, span: Span) -> Term {
         let (Some(Res::Con(_, tag)), Ty::Data(data, args)) = (self.res(con), ty) else {
-            return Term::new(Kind::Lit(Lit::Unit), span);
+            return Term::new(TermKind::Lit(Lit::Unit), span);
         };
         let fields = self.cx.program.datas[data.0 as usize].fields(tag, args);
         if fields.len() == 1 {
-            return Term::new(Kind::Con(*data, args.clone(), tag, vec![arg]), span);
+            return Term::new(TermKind::Con(*data, args.clone(), tag, vec![arg]), span);
         }
-        if let Kind::Tuple(_, parts) = arg.kind {
-            return Term::new(Kind::Con(*data, args.clone(), tag, parts), span);
+        if let TermKind::Tuple(_, parts) = arg.kind {
+            return Term::new(TermKind::Con(*data, args.clone(), tag, parts), span);
         }
         let ty = Ty::tuple(fields);
         let n = ty.components().map_or(0, |c| c.len());
         let all = self.cx.binder("p", ty.clone());
         let parts = (0..n)
-            .map(|i| Term::new(Kind::Proj(ty.clone(), i, Box::new(var(&all, span))), span))
+            .map(|i| Term::new(TermKind::Proj(ty.clone(), i, Box::new(var(&all, span))), span))
             .collect();
-        lets(vec![(all, arg)], Term::new(Kind::Con(*data, args.clone(), tag, parts), span))
+        lets(vec![(all, arg)], Term::new(TermKind::Con(*data, args.clone(), tag, parts), span))
     }
 
     fn apply(&mut self, id: ExprId, fun: ExprId, arg: ExprId) -> Term {
@@ -262,7 +262,7 @@ impl Body<'_, '_> {
             };
             let body = self.applied(fun, arg, &result, span);
             self.hole = outer;
-            return Term::new(Kind::Lam(binder, Box::new(body)), span);
+            return Term::new(TermKind::Lam(binder, Box::new(body)), span);
         }
         let result = self.expr_ty(id);
         self.applied(fun, arg, &result, span)
@@ -286,18 +286,18 @@ impl Body<'_, '_> {
         }
         let fun = self.boxed(fun);
         let arg = self.boxed(arg);
-        Term::new(Kind::App(fun, arg), span)
+        Term::new(TermKind::App(fun, arg), span)
     }
 
     /// Fields are evaluated as written and stored in the order of their names.
     fn record(&mut self, id: ExprId, fields: &[(ast::Ident, ExprId)]) -> Term {
         let span = self.at(id);
         let ty = self.expr_ty(id);
-        let Ty::Record(types) = &ty else { return Term::new(Kind::Lit(Lit::Unit), span) };
+        let Ty::Record(types) = &ty else { return Term::new(TermKind::Lit(Lit::Unit), span) };
         let sorted = fields.windows(2).all(|w| w[0].0.name < w[1].0.name);
         if sorted {
             let parts = fields.iter().map(|(_, e)| self.expr(*e)).collect();
-            return Term::new(Kind::Tuple(ty.clone(), parts), span);
+            return Term::new(TermKind::Tuple(ty.clone(), parts), span);
         }
         let mut bindings = Vec::new();
         for (field, value) in fields {
@@ -311,7 +311,7 @@ impl Body<'_, '_> {
             .filter_map(|(n, _)| fields.iter().position(|(f, _)| f.name == *n))
             .map(|i| var(&bindings[i].0, span))
             .collect();
-        lets(bindings, Term::new(Kind::Tuple(ty.clone(), parts), span))
+        lets(bindings, Term::new(TermKind::Tuple(ty.clone(), parts), span))
     }
 
     fn record_with(&mut self, base: ExprId, fields: &[(ast::Ident, ExprId)], span: Span) -> Term {
@@ -330,10 +330,12 @@ impl Body<'_, '_> {
             .enumerate()
             .map(|(i, (n, _))| match fields.iter().rposition(|(f, _)| f.name == *n) {
                 Some(k) => var(&bindings[k + 1].0, span),
-                None => Term::new(Kind::Proj(ty.clone(), i, Box::new(var(&record, span))), span),
+                None => {
+                    Term::new(TermKind::Proj(ty.clone(), i, Box::new(var(&record, span))), span)
+                }
             })
             .collect();
-        lets(bindings, Term::new(Kind::Tuple(ty.clone(), parts), span))
+        lets(bindings, Term::new(TermKind::Tuple(ty.clone(), parts), span))
     }
 
     /// Clauses nest, the first outermost.
@@ -374,7 +376,9 @@ impl Body<'_, '_> {
         let body = lets(bindings, inner);
         let array = match width {
             Some(width) => self.rows(count, width, index, body, element, span),
-            None => Term::new(Kind::Build(Box::new(Build { count, index, body, element })), span),
+            None => {
+                Term::new(TermKind::Build(Box::new(Build { count, index, body, element })), span)
+            }
         };
         lets(outer, array)
     }
@@ -400,7 +404,7 @@ impl Body<'_, '_> {
                 let body = var(&index, span);
                 let count = self.expr(bound);
                 let build = Build { count, index, body, element: Ty::Int };
-                (Ty::array(Ty::Int), Term::new(Kind::Build(Box::new(build)), self.at(bound)))
+                (Ty::array(Ty::Int), Term::new(TermKind::Build(Box::new(build)), self.at(bound)))
             }
         };
         let element = match &ty {
@@ -413,18 +417,18 @@ impl Body<'_, '_> {
         self.bind(pat, &x, &mut bindings, span);
         self.check_sizes(pat, &x, &mut bindings);
         let holds = lets(bindings, self.expr(cond));
-        let holds = Term::new(Kind::Lam(x, Box::new(holds)), span);
+        let holds = Term::new(TermKind::Lam(x, Box::new(holds)), span);
         let db = self.cx.db;
         let prelude = db.prelude.map(|p| &db.module(p).scope.values);
         let Some((filter, _)) = prelude.and_then(|values| values.get("filter")) else {
             unreachable!("the prelude has `filter`")
         };
         let filter = self.cx.instance(*filter, vec![element.clone()]);
-        let filter = Term::new(Kind::Global(filter), span);
+        let filter = Term::new(TermKind::Global(filter), span);
         let from = Ty::Tuple([Ty::fun(element, Ty::Bool), ty.clone()].into());
-        let arg = Term::new(Kind::Tuple(from, vec![holds, all]), span);
+        let arg = Term::new(TermKind::Tuple(from, vec![holds, all]), span);
         let kept = self.cx.binder("kept", ty);
-        (kept.clone(), (kept, Term::new(Kind::App(Box::new(filter), Box::new(arg)), span)))
+        (kept.clone(), (kept, Term::new(TermKind::App(Box::new(filter), Box::new(arg)), span)))
     }
 
     /// An array of rows whose width is known beforehand: without rows it still has that width.
@@ -437,10 +441,10 @@ impl Body<'_, '_> {
         element: Ty,
         span: Span,
     ) -> Term {
-        let int = |n: i64| Term::new(Kind::Lit(Lit::Int(n)), span);
+        let int = |n: i64| Term::new(TermKind::Lit(Lit::Int(n)), span);
         let Ty::Array(scalar) = element.clone() else {
             let build = Build { count, index, body, element };
-            return Term::new(Kind::Build(Box::new(build)), span);
+            return Term::new(TermKind::Build(Box::new(build)), span);
         };
         let zero = match &*scalar {
             Ty::Real => Lit::Real(0.0),
@@ -449,21 +453,23 @@ impl Body<'_, '_> {
         };
         let number = self.cx.binder("count", Ty::Int);
         let row = Build {
-            count: Term::new(Kind::Prim(Prim::Int(IntOp::Max), vec![width, int(0)]), span),
+            count: Term::new(TermKind::Prim(Prim::Int(IntOp::Max), vec![width, int(0)]), span),
             index: self.cx.binder("j", Ty::Int),
-            body: Term::new(Kind::Lit(zero), span),
+            body: Term::new(TermKind::Lit(zero), span),
             element: (*scalar).clone(),
         };
-        let row = Term::new(Kind::Build(Box::new(row)), span);
-        let one = Term::new(Kind::Array(element.clone(), vec![row]), span);
-        let none = Kind::Prim(Prim::Slice(element.clone()), vec![one, int(0), int(0)]);
-        let is_empty =
-            Kind::Prim(Prim::Compare(Comparison::Eq, Ty::Int), vec![var(&number, span), int(0)]);
+        let row = Term::new(TermKind::Build(Box::new(row)), span);
+        let one = Term::new(TermKind::Array(element.clone(), vec![row]), span);
+        let none = TermKind::Prim(Prim::Slice(element.clone()), vec![one, int(0), int(0)]);
+        let is_empty = TermKind::Prim(
+            Prim::Compare(Comparison::Eq, Ty::Int),
+            vec![var(&number, span), int(0)],
+        );
         let build = Build { count: var(&number, span), index, body, element };
-        let choice = Kind::If(
+        let choice = TermKind::If(
             Box::new(Term::new(is_empty, span)),
             Box::new(Term::new(none, span)),
-            Box::new(Term::new(Kind::Build(Box::new(build)), span)),
+            Box::new(Term::new(TermKind::Build(Box::new(build)), span)),
         );
         lets(vec![(number, count)], Term::new(choice, span))
     }
@@ -480,7 +486,7 @@ impl Body<'_, '_> {
             Ty::Array(t) => (**t).clone(),
             _ => Ty::Unit,
         };
-        Term::new(Kind::Prim(Prim::Length(element), vec![var(array, span)]), span)
+        Term::new(TermKind::Prim(Prim::Length(element), vec![var(array, span)]), span)
     }
 
     /// An index variable, and the bindings of a pattern to the element there.
@@ -498,7 +504,7 @@ impl Body<'_, '_> {
         let name = self.pattern_name(pat);
         let x = self.cx.binder(&name, element.clone());
         let args = vec![var(array, span), var(&index, span)];
-        let term = Term::new(Kind::Prim(Prim::Index(element), args), span);
+        let term = Term::new(TermKind::Prim(Prim::Index(element), args), span);
         let mut bindings = vec![(x.clone(), term)];
         self.bind(pat, &x, &mut bindings, span);
         self.check_sizes(pat, &x, &mut bindings);
@@ -543,14 +549,14 @@ impl Body<'_, '_> {
         };
         let mut bindings = parts;
         let control = match control {
-            ast::Control::While(_) => {
-                Control::While(cond.unwrap_or_else(|| Term::new(Kind::Lit(Lit::Bool(false)), span)))
-            }
+            ast::Control::While(_) => Control::While(
+                cond.unwrap_or_else(|| Term::new(TermKind::Lit(Lit::Bool(false)), span)),
+            ),
             ast::Control::Count { pat, .. } => {
                 let name = self.pattern_name(*pat);
                 let index = self.cx.binder(&name, Ty::Int);
                 self.bind(*pat, &index, &mut bindings, span);
-                let zero = || Term::new(Kind::Lit(Lit::Int(0)), span);
+                let zero = || Term::new(TermKind::Lit(Lit::Int(0)), span);
                 Control::Count { index, count: count.unwrap_or_else(zero) }
             }
             ast::Control::In { pat, source } => {
@@ -566,7 +572,7 @@ impl Body<'_, '_> {
         }
         let body = lets(bindings, term);
         let result = self.cx.binder("state", state.ty.clone());
-        let term = Term::new(Kind::Loop(Box::new(Loop { state, init, control, body })), span);
+        let term = Term::new(TermKind::Loop(Box::new(Loop { state, init, control, body })), span);
         // The last state is checked as those before it were.
         let mut checks = Vec::new();
         self.check_sizes(pat, &result, &mut checks);
@@ -620,7 +626,7 @@ impl Body<'_, '_> {
                 Segment::Let(bindings) => lets(bindings, term),
                 Segment::Rec(binder, lam) => {
                     let span = term.span;
-                    Term::new(Kind::LetRec(binder, Box::new(lam), Box::new(term)), span)
+                    Term::new(TermKind::LetRec(binder, Box::new(lam), Box::new(term)), span)
                 }
             };
         }
@@ -733,9 +739,9 @@ fn row_width(
     }
     let free = |v: &Var| *v != index.var && bindings.iter().all(|(b, _)| b.var != *v);
     let (renamed, build) = match &inner.kind {
-        Kind::Build(build) => (None, build),
-        Kind::Let(inner, body) => match (inner.as_slice(), &body.kind) {
-            ([(b, Term { kind: Kind::Var(v), .. })], Kind::Build(build)) => {
+        TermKind::Build(build) => (None, build),
+        TermKind::Let(inner, body) => match (inner.as_slice(), &body.kind) {
+            ([(b, Term { kind: TermKind::Var(v), .. })], TermKind::Build(build)) => {
                 (Some((&b.var, v)), build)
             }
             _ => return None,
@@ -748,12 +754,12 @@ fn row_width(
     };
     let at = build.count.span;
     let kind = match &build.count.kind {
-        Kind::Lit(lit) => Kind::Lit(lit.clone()),
-        Kind::Var(v) if free(&outer(v)) => Kind::Var(outer(v)),
-        Kind::Prim(Prim::Length(ty), args) => match &args[0].kind {
-            Kind::Var(v) if free(&outer(v)) => {
-                let array = Term::new(Kind::Var(outer(v)), at);
-                Kind::Prim(Prim::Length(ty.clone()), vec![array])
+        TermKind::Lit(lit) => TermKind::Lit(lit.clone()),
+        TermKind::Var(v) if free(&outer(v)) => TermKind::Var(outer(v)),
+        TermKind::Prim(Prim::Length(ty), args) => match &args[0].kind {
+            TermKind::Var(v) if free(&outer(v)) => {
+                let array = Term::new(TermKind::Var(outer(v)), at);
+                TermKind::Prim(Prim::Length(ty.clone()), vec![array])
             }
             _ => return None,
         },

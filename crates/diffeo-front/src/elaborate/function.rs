@@ -1,12 +1,12 @@
 //! Functions, and the sizes that their annotations name.
 
-use super::types::Shapes;
+use super::types::SizeCollector;
 use super::{lets, var, Body};
 use crate::db::SizeRes;
 use crate::types::Ty as Inferred;
 use diffeo_base::{Name, Span};
-use diffeo_calculus::prim::{Shape, SizePattern, SizeRef};
-use diffeo_calculus::term::{Binder, Kind, Term};
+use diffeo_calculus::prim::{SizePattern, SizeRef, SizeShape};
+use diffeo_calculus::term::{Binder, Term, TermKind};
 use diffeo_calculus::{Prim, Ty};
 use diffeo_syntax::ast::{ExprId, PatId, PatKind, TypeId};
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// The sizes that a pattern's annotations bind and check, before it is known which are used.
 pub(super) struct BoundSizes {
     owner: PatId,
-    shape: Shape,
+    shape: SizeShape,
     /// Names with their values, then names to be bound.
     given: Vec<(Name, Binder)>,
     new: Vec<(Name, Binder)>,
@@ -42,7 +42,7 @@ impl Body<'_, '_> {
         if let Some(sizes) = sizes {
             self.emit_sizes(sizes, &binder, &mut bindings);
         }
-        Term::new(Kind::Lam(binder, Box::new(lets(bindings, term))), span)
+        Term::new(TermKind::Lam(binder, Box::new(lets(bindings, term))), span)
     }
 
     /// The type that the annotations within a pattern give; `Error` where they say nothing.
@@ -67,8 +67,8 @@ impl Body<'_, '_> {
         }
     }
 
-    fn shapes(&self, found: bool) -> Shapes<'_> {
-        Shapes {
+    fn shapes(&self, found: bool) -> SizeCollector<'_> {
+        SizeCollector {
             db: self.cx.db,
             module: self.module,
             names: Vec::new(),
@@ -101,7 +101,7 @@ impl Body<'_, '_> {
         let mut shapes = self.shapes(false);
         let shape = shapes.shape(&annotation, None);
         let (names, literals, occurrences) = (shapes.names, shapes.literals, shapes.occurrences);
-        if shape == Shape::Any {
+        if shape == SizeShape::Any {
             return None;
         }
         let (mut given, mut new, mut order) = (Vec::new(), Vec::new(), Vec::new());
@@ -147,13 +147,13 @@ impl Body<'_, '_> {
         }
         // Only the components that matter, so that the argument itself need not be built.
         let (shape, arg, ty) = match (shape, &value.ty.components()) {
-            (Shape::Tuple(parts), Some(types)) => {
-                let mut relevant: Vec<(Shape, Term, Ty)> = parts
+            (SizeShape::Tuple(parts), Some(types)) => {
+                let mut relevant: Vec<(SizeShape, Term, Ty)> = parts
                     .into_iter()
                     .enumerate()
-                    .filter(|(_, s)| *s != Shape::Any)
+                    .filter(|(_, s)| *s != SizeShape::Any)
                     .map(|(i, s)| {
-                        let part = Kind::Proj(value.ty.clone(), i, Box::new(var(value, span)));
+                        let part = TermKind::Proj(value.ty.clone(), i, Box::new(var(value, span)));
                         (s, Term::new(part, span), types[i].clone())
                     })
                     .collect();
@@ -161,10 +161,10 @@ impl Body<'_, '_> {
                     relevant.remove(0)
                 } else {
                     let ty = Ty::tuple(relevant.iter().map(|(_, _, t)| t.clone()).collect());
-                    let (shapes, terms): (Vec<Shape>, Vec<Term>) =
+                    let (shapes, terms): (Vec<SizeShape>, Vec<Term>) =
                         relevant.into_iter().map(|(s, term, _)| (s, term)).unzip();
-                    let tuple = Term::new(Kind::Tuple(ty.clone(), terms), span);
-                    (Shape::Tuple(shapes), tuple, ty)
+                    let tuple = Term::new(TermKind::Tuple(ty.clone(), terms), span);
+                    (SizeShape::Tuple(shapes), tuple, ty)
                 }
             }
             (shape, _) => (shape, var(value, span), value.ty.clone()),
@@ -172,7 +172,7 @@ impl Body<'_, '_> {
         let names = given.iter().chain(&new).map(|(n, _)| n.clone()).collect();
         let pattern = SizePattern { names, given: given.len(), shape };
         let args = std::iter::once(arg).chain(given.iter().map(|(_, b)| var(b, span))).collect();
-        let prim = Term::new(Kind::Prim(Prim::Sizes(Rc::new(pattern), ty), args), span);
+        let prim = Term::new(TermKind::Prim(Prim::Sizes(Rc::new(pattern), ty), args), span);
         match new.as_slice() {
             [] => {
                 let unit = self.cx.binder("_", Ty::Unit);
@@ -184,7 +184,7 @@ impl Body<'_, '_> {
                 let all = self.cx.binder("sizes", ty.clone());
                 bindings.push((all.clone(), prim));
                 for (i, (_, binder)) in several.iter().enumerate() {
-                    let part = Kind::Proj(ty.clone(), i, Box::new(var(&all, span)));
+                    let part = TermKind::Proj(ty.clone(), i, Box::new(var(&all, span)));
                     bindings.push((binder.clone(), Term::new(part, span)));
                 }
             }
@@ -217,7 +217,7 @@ impl Body<'_, '_> {
         let shape = shapes.shape(&annotation, Some(&found));
         let names = shapes.names;
         let literals = shapes.literals;
-        if shape == Shape::Any {
+        if shape == SizeShape::Any {
             return term;
         }
         let mut given: Vec<(Name, Binder)> = Vec::new();
@@ -240,7 +240,7 @@ impl Body<'_, '_> {
         let args = std::iter::once(var(&result, span))
             .chain(given.iter().map(|(_, b)| var(b, span)))
             .collect();
-        let check = Term::new(Kind::Prim(Prim::Sizes(Rc::new(pattern), ty), args), ret_span);
+        let check = Term::new(TermKind::Prim(Prim::Sizes(Rc::new(pattern), ty), args), ret_span);
         let unit = self.cx.binder("_", Ty::Unit);
         let last = var(&result, span);
         lets(vec![(result, term), (unit, check)], last)
@@ -248,18 +248,20 @@ impl Body<'_, '_> {
 }
 
 /// The shape with its names replaced.
-fn renumber(shape: &Shape, name: &dyn Fn(usize) -> SizeRef) -> Shape {
+fn renumber(shape: &SizeShape, name: &dyn Fn(usize) -> SizeRef) -> SizeShape {
     match shape {
-        Shape::Any => Shape::Any,
-        Shape::Array(size, inner) => {
+        SizeShape::Any => SizeShape::Any,
+        SizeShape::Array(size, inner) => {
             let size = match size {
                 SizeRef::Name(i) => name(*i),
                 SizeRef::Any | SizeRef::Literal(_) => *size,
             };
-            Shape::Array(size, Box::new(renumber(inner, name)))
+            SizeShape::Array(size, Box::new(renumber(inner, name)))
         }
-        Shape::Tuple(parts) => Shape::Tuple(parts.iter().map(|s| renumber(s, name)).collect()),
-        Shape::Data(constructors) => Shape::Data(
+        SizeShape::Tuple(parts) => {
+            SizeShape::Tuple(parts.iter().map(|s| renumber(s, name)).collect())
+        }
+        SizeShape::Data(constructors) => SizeShape::Data(
             constructors.iter().map(|c| c.iter().map(|s| renumber(s, name)).collect()).collect(),
         ),
     }

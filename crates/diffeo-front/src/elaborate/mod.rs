@@ -16,7 +16,7 @@ mod types;
 use crate::db::{def_item, Db, DefId, ModuleId};
 use crate::types::{DataIdx, Ty as Inferred, TyVar};
 use diffeo_base::{Name, Span};
-use diffeo_calculus::term::{Binder, Global, GlobalId, Kind, Lit, Term, Var};
+use diffeo_calculus::term::{Binder, Global, GlobalId, Lit, Term, TermKind, Var};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::{Program, Ty};
 use diffeo_syntax::ast::{Module, PatId};
@@ -113,7 +113,7 @@ impl Elaborator<'_> {
         self.program.globals.push(Rc::new(Global {
             name: name.into(),
             ty,
-            body: Term::new(Kind::Lit(Lit::Unit), Span::NONE),
+            body: Term::new(TermKind::Lit(Lit::Unit), Span::NONE),
             span: info.span,
         }));
         self.pending.push_back((id, def, args));
@@ -161,7 +161,7 @@ impl Elaborator<'_> {
 
 /// A variable as a term.
 fn var(binder: &Binder, span: Span) -> Term {
-    Term::new(Kind::Var(binder.var.clone()), span)
+    Term::new(TermKind::Var(binder.var.clone()), span)
 }
 
 /// Lets around a body; none where there is nothing to bind.
@@ -171,9 +171,9 @@ fn lets(bindings: Vec<(Binder, Term)>, body: Term) -> Term {
     }
     let span = body.span;
     match body.kind {
-        Kind::Let(inner, rest) => {
-            Term::new(Kind::Let(bindings.into_iter().chain(inner).collect(), rest), span)
+        TermKind::Let(inner, rest) => {
+            Term::new(TermKind::Let(bindings.into_iter().chain(inner).collect(), rest), span)
         }
-        kind => Term::new(Kind::Let(bindings, Box::new(Term::new(kind, span))), span),
+        kind => Term::new(TermKind::Let(bindings, Box::new(Term::new(kind, span))), span),
     }
 }

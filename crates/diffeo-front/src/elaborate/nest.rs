@@ -7,7 +7,7 @@
 use super::{lets, var, Body};
 use diffeo_base::Span;
 use diffeo_calculus::prim::{Comparison, IntOp};
-use diffeo_calculus::term::{Binder, Build, Kind, Lit, Term};
+use diffeo_calculus::term::{Binder, Build, Lit, Term, TermKind};
 use diffeo_calculus::{Prim, Ty};
 
 /// Whether this is `[]Real`, whose values are arrays of their own Reals.
@@ -28,7 +28,7 @@ fn is_inert(ty: &Ty) -> bool {
 pub(super) fn flat(ty: Ty, x: Term, span: Span) -> Term {
     match is_flat(&ty) {
         true => x,
-        false => Term::new(Kind::Prim(Prim::Ravel(ty), vec![x]), span),
+        false => Term::new(TermKind::Prim(Prim::Ravel(ty), vec![x]), span),
     }
 }
 
@@ -36,7 +36,7 @@ pub(super) fn flat(ty: Ty, x: Term, span: Span) -> Term {
 pub(super) fn basis(ty: Ty, x: Term, reals: Term, span: Span) -> Term {
     match is_flat(&ty) {
         true => reals,
-        false => Term::new(Kind::Prim(Prim::Unravel(ty), vec![x, reals]), span),
+        false => Term::new(TermKind::Prim(Prim::Unravel(ty), vec![x, reals]), span),
     }
 }
 
@@ -74,13 +74,13 @@ impl Body<'_, '_> {
         match (ty, out) {
             (Ty::Real, _) => {
                 let args = vec![var(&nest.rows, span), from];
-                Term::new(Kind::Prim(Prim::Index(nest.row.clone()), args), span)
+                Term::new(TermKind::Prim(Prim::Index(nest.row.clone()), args), span)
             }
             _ if is_inert(ty) => var(y, span),
             (Ty::Array(element), _) if **element == Ty::Real => {
                 let end = nest.sum(from.clone(), nest.length(element, y));
                 let args = vec![var(&nest.rows, span), from, end];
-                Term::new(Kind::Prim(Prim::Slice(nest.row.clone()), args), span)
+                Term::new(TermKind::Prim(Prim::Slice(nest.row.clone()), args), span)
             }
             (Ty::Array(element), Ty::Array(row)) => {
                 let width = self.cx.binder("width", Ty::Int);
@@ -92,7 +92,7 @@ impl Body<'_, '_> {
                 let body = lets(vec![(x, nest.element(element, y, var(&index, span)))], inner);
                 let build =
                     Build { count: nest.length(element, y), index, body, element: Ty::clone(row) };
-                lets(vec![(width, first)], Term::new(Kind::Build(Box::new(build)), span))
+                lets(vec![(width, first)], Term::new(TermKind::Build(Box::new(build)), span))
             }
             _ => {
                 let types = ty.components().unwrap_or_default();
@@ -101,14 +101,14 @@ impl Body<'_, '_> {
                 let mut from = from;
                 for (i, (part_ty, out)) in types.iter().zip(&outs).enumerate() {
                     let part = self.cx.binder("y", part_ty.clone());
-                    let proj = Kind::Proj(ty.clone(), i, Box::new(var(y, span)));
+                    let proj = TermKind::Proj(ty.clone(), i, Box::new(var(y, span)));
                     bindings.push((part.clone(), Term::new(proj, span)));
                     let start = self.cx.binder("from", Ty::Int);
                     bindings.push((start.clone(), from));
                     parts.push(self.nested(nest, part_ty, out, &part, var(&start, span)));
                     from = nest.sum(var(&start, span), self.width(nest, part_ty, &part, false));
                 }
-                lets(bindings, Term::new(Kind::Tuple(out.clone(), parts), span))
+                lets(bindings, Term::new(TermKind::Tuple(out.clone(), parts), span))
             }
         }
     }
@@ -129,16 +129,16 @@ impl Body<'_, '_> {
                 };
                 let width = lets(vec![(x, nest.element(of, y, nest.int(0)))], width);
                 let is_empty = Prim::Compare(Comparison::Eq, Ty::Int);
-                let is_empty = Kind::Prim(is_empty, vec![nest.length(of, y), nest.int(0)]);
+                let is_empty = TermKind::Prim(is_empty, vec![nest.length(of, y), nest.int(0)]);
                 let is_empty = Box::new(Term::new(is_empty, span));
-                Term::new(Kind::If(is_empty, Box::new(nest.int(0)), Box::new(width)), span)
+                Term::new(TermKind::If(is_empty, Box::new(nest.int(0)), Box::new(width)), span)
             }
             _ => {
                 let mut all = nest.int(0);
                 let mut bindings = Vec::new();
                 for (i, part_ty) in ty.components().unwrap_or_default().iter().enumerate() {
                     let part = self.cx.binder("y", part_ty.clone());
-                    let proj = Kind::Proj(ty.clone(), i, Box::new(var(y, span)));
+                    let proj = TermKind::Proj(ty.clone(), i, Box::new(var(y, span)));
                     bindings.push((part.clone(), Term::new(proj, span)));
                     all = nest.sum(all, self.width(nest, part_ty, &part, false));
                 }
@@ -157,30 +157,30 @@ struct Nest {
 
 impl Nest {
     fn int(&self, n: i64) -> Term {
-        Term::new(Kind::Lit(Lit::Int(n)), self.span)
+        Term::new(TermKind::Lit(Lit::Int(n)), self.span)
     }
 
     fn op(&self, op: IntOp, a: Term, b: Term) -> Term {
-        Term::new(Kind::Prim(Prim::Int(op), vec![a, b]), self.span)
+        Term::new(TermKind::Prim(Prim::Int(op), vec![a, b]), self.span)
     }
 
     /// The sum of two numbers, one of which may be written out.
     fn sum(&self, a: Term, b: Term) -> Term {
         match (&a.kind, &b.kind) {
-            (Kind::Lit(Lit::Int(0)), _) => b,
-            (_, Kind::Lit(Lit::Int(0))) => a,
-            (Kind::Lit(Lit::Int(m)), Kind::Lit(Lit::Int(n))) => self.int(m + n),
+            (TermKind::Lit(Lit::Int(0)), _) => b,
+            (_, TermKind::Lit(Lit::Int(0))) => a,
+            (TermKind::Lit(Lit::Int(m)), TermKind::Lit(Lit::Int(n))) => self.int(m + n),
             _ => self.op(IntOp::Add, a, b),
         }
     }
 
     fn length(&self, element: &Ty, array: &Binder) -> Term {
         let args = vec![var(array, self.span)];
-        Term::new(Kind::Prim(Prim::Length(element.clone()), args), self.span)
+        Term::new(TermKind::Prim(Prim::Length(element.clone()), args), self.span)
     }
 
     fn element(&self, element: &Ty, array: &Binder, i: Term) -> Term {
         let args = vec![var(array, self.span), i];
-        Term::new(Kind::Prim(Prim::Index(element.clone()), args), self.span)
+        Term::new(TermKind::Prim(Prim::Index(element.clone()), args), self.span)
     }
 }

@@ -3,7 +3,7 @@
 use super::{lets, var, Body};
 use diffeo_base::Span;
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
-use diffeo_calculus::term::{Kind, Lit, Term};
+use diffeo_calculus::term::{Lit, Term, TermKind};
 use diffeo_calculus::{Prim, Ty};
 use diffeo_syntax::ast::{BinaryOp, ExprId, ExprKind, UnaryOp};
 
@@ -15,7 +15,7 @@ impl Body<'_, '_> {
                 Ty::Real => Lit::Real(-(*n as f64)),
                 _ => Lit::Int((*n as i64).wrapping_neg()),
             };
-            return Term::new(Kind::Lit(lit), span);
+            return Term::new(TermKind::Lit(lit), span);
         }
         let term = self.expr(operand);
         let prim = match (op, ty) {
@@ -24,7 +24,7 @@ impl Body<'_, '_> {
             (UnaryOp::Neg, Ty::Int) => Prim::Int(IntOp::Neg),
             (UnaryOp::Neg, ty) => Prim::Neg(ty),
         };
-        Term::new(Kind::Prim(prim, vec![term]), span)
+        Term::new(TermKind::Prim(prim, vec![term]), span)
     }
 
     pub(super) fn binary(
@@ -40,13 +40,13 @@ impl Body<'_, '_> {
             BinaryOp::Pipe => return self.pipe(lhs, rhs, span),
             BinaryOp::And => {
                 let (l, r) = (self.expr(lhs), self.expr(rhs));
-                let no = Term::new(Kind::Lit(Lit::Bool(false)), op_span);
-                return Term::new(Kind::If(Box::new(l), Box::new(r), Box::new(no)), span);
+                let no = Term::new(TermKind::Lit(Lit::Bool(false)), op_span);
+                return Term::new(TermKind::If(Box::new(l), Box::new(r), Box::new(no)), span);
             }
             BinaryOp::Or => {
                 let (l, r) = (self.expr(lhs), self.expr(rhs));
-                let yes = Term::new(Kind::Lit(Lit::Bool(true)), op_span);
-                return Term::new(Kind::If(Box::new(l), Box::new(yes), Box::new(r)), span);
+                let yes = Term::new(TermKind::Lit(Lit::Bool(true)), op_span);
+                return Term::new(TermKind::If(Box::new(l), Box::new(yes), Box::new(r)), span);
             }
             BinaryOp::Eq => Prim::Compare(Comparison::Eq, lt),
             BinaryOp::Ne => Prim::Compare(Comparison::Ne, lt),
@@ -56,10 +56,10 @@ impl Body<'_, '_> {
             BinaryOp::Ge => Prim::Compare(Comparison::Ge, lt),
             BinaryOp::Cons => {
                 let Ty::Data(data, args) = rt else {
-                    return Term::new(Kind::Lit(Lit::Unit), span);
+                    return Term::new(TermKind::Lit(Lit::Unit), span);
                 };
                 let parts = vec![self.expr(lhs), self.expr(rhs)];
-                return Term::new(Kind::Con(data, args, 1, parts), span);
+                return Term::new(TermKind::Con(data, args, 1, parts), span);
             }
             BinaryOp::Append => match lt {
                 Ty::String => Prim::AppendStrings,
@@ -87,7 +87,7 @@ impl Body<'_, '_> {
                     let r = self.expr(rhs);
                     let scalar = self.cx.binder("r", Ty::Real);
                     let args = vec![var(&scalar, span), var(&vector, span)];
-                    let scaled = Term::new(Kind::Prim(Prim::Scale(ty), args), span);
+                    let scaled = Term::new(TermKind::Prim(Prim::Scale(ty), args), span);
                     return lets(vec![(vector, l), (scalar, r)], scaled);
                 }
                 (ty, _) => Prim::MulElements(ty),
@@ -109,14 +109,14 @@ impl Body<'_, '_> {
             },
         };
         let args = vec![self.expr(lhs), self.expr(rhs)];
-        Term::new(Kind::Prim(prim, args), span)
+        Term::new(TermKind::Prim(prim, args), span)
     }
 
     /// `value |> function`
     fn pipe(&mut self, lhs: ExprId, rhs: ExprId, span: Span) -> Term {
         let fun = self.expr(rhs);
         let arg = self.expr(lhs);
-        Term::new(Kind::App(Box::new(fun), Box::new(arg)), span)
+        Term::new(TermKind::App(Box::new(fun), Box::new(arg)), span)
     }
 
     /// Lists are joined by the prelude's `append`.
@@ -125,12 +125,12 @@ impl Body<'_, '_> {
         let append =
             db.prelude.and_then(|p| db.module(p).scope.values.get("append")).map(|(def, _)| *def);
         let (Some(append), Ty::Data(_, args)) = (append, &ty) else {
-            return Term::new(Kind::Lit(Lit::Unit), span);
+            return Term::new(TermKind::Lit(Lit::Unit), span);
         };
         let global = self.cx.instance(append, args.to_vec());
         let parts = vec![self.expr(lhs), self.expr(rhs)];
-        let pair = Term::new(Kind::Tuple(Ty::tuple(vec![ty.clone(), ty]), parts), span);
-        let fun = Term::new(Kind::Global(global), span);
-        Term::new(Kind::App(Box::new(fun), Box::new(pair)), span)
+        let pair = Term::new(TermKind::Tuple(Ty::tuple(vec![ty.clone(), ty]), parts), span);
+        let fun = Term::new(TermKind::Global(global), span);
+        Term::new(TermKind::App(Box::new(fun), Box::new(pair)), span)
     }
 }

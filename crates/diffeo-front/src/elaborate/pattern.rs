@@ -6,7 +6,7 @@
 use super::{lets, var, Body, Local};
 use diffeo_base::{deep, Name, Span};
 use diffeo_calculus::prim::Comparison;
-use diffeo_calculus::term::{Arm, Binder, Case, Kind, Lit, Term};
+use diffeo_calculus::term::{Arm, Binder, Case, Lit, Term, TermKind};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::{Prim, Ty};
 use diffeo_syntax::ast::{self, ExprId, PatId, PatKind};
@@ -16,7 +16,7 @@ use std::rc::Rc;
 #[derive(Clone)]
 struct Row {
     columns: Vec<Option<PatId>>,
-    binds: Vec<(PatId, Bound)>,
+    binds: Vec<(PatId, PatBinding)>,
     /// Annotated patterns, whose sizes are checked in an arm that is taken.
     annotated: Vec<(PatId, Binder)>,
     arm: usize,
@@ -24,14 +24,14 @@ struct Row {
 
 /// What a pattern variable is bound to.
 #[derive(Clone)]
-enum Bound {
+enum PatBinding {
     Value(Binder),
     /// The tuple of a constructor's fields.
     Payload(Vec<Binder>),
 }
 
 /// The constructor of a pattern at a type.
-struct Constructor {
+struct PatConstructor {
     data: DataId,
     args: Rc<[Ty]>,
     tag: u32,
@@ -40,7 +40,7 @@ struct Constructor {
 
 enum Tree {
     Fail,
-    Leaf(usize, Vec<(PatId, Bound)>, Vec<(PatId, Binder)>),
+    Leaf(usize, Vec<(PatId, PatBinding)>, Vec<(PatId, Binder)>),
     Lets(Vec<(Binder, Term)>, Box<Tree>),
     Switch(Binder, (DataId, Rc<[Ty]>), Vec<(u32, Vec<Binder>, Tree)>, Option<Box<Tree>>),
     If(Term, Box<Tree>, Box<Tree>),
@@ -74,7 +74,10 @@ impl Body<'_, '_> {
                 let types = value.ty.components().unwrap_or_default();
                 for (i, (p, ty)) in ps.iter().zip(types).enumerate() {
                     self.bind_part(*p, ty, bindings, span, |span| {
-                        Term::new(Kind::Proj(value.ty.clone(), i, Box::new(var(value, span))), span)
+                        Term::new(
+                            TermKind::Proj(value.ty.clone(), i, Box::new(var(value, span))),
+                            span,
+                        )
                     });
                 }
             }
@@ -85,12 +88,16 @@ impl Body<'_, '_> {
                         continue;
                     };
                     self.bind_part(*p, types[i].1.clone(), bindings, span, |span| {
-                        Term::new(Kind::Proj(value.ty.clone(), i, Box::new(var(value, span))), span)
+                        Term::new(
+                            TermKind::Proj(value.ty.clone(), i, Box::new(var(value, span))),
+                            span,
+                        )
                     });
                 }
             }
             PatKind::Con { .. } | PatKind::Cons(..) => {
-                let Some(Constructor { data, args, tag, types }) = self.constructor(pat, &value.ty)
+                let Some(PatConstructor { data, args, tag, types }) =
+                    self.constructor(pat, &value.ty)
                 else {
                     return;
                 };
@@ -116,7 +123,7 @@ impl Body<'_, '_> {
                         default: None,
                     };
                     let part = self.cx.binder(&name, ty.clone());
-                    bindings.push((part.clone(), Term::new(Kind::Case(Box::new(case)), span)));
+                    bindings.push((part.clone(), Term::new(TermKind::Case(Box::new(case)), span)));
                     if let Some(p) = p {
                         self.bind(p, &part, bindings, span);
                     }
@@ -127,7 +134,7 @@ impl Body<'_, '_> {
                     let name = self.pattern_name(whole);
                     let all = self.cx.binder(&name, ty.clone());
                     let parts = field_binders.iter().map(|b| var(b, span)).collect();
-                    bindings.push((all.clone(), Term::new(Kind::Tuple(ty, parts), span)));
+                    bindings.push((all.clone(), Term::new(TermKind::Tuple(ty, parts), span)));
                     self.bind(whole, &all, bindings, span);
                 }
             }
@@ -159,12 +166,12 @@ impl Body<'_, '_> {
     }
 
     /// The constructor of a pattern: its type, arguments, tag and field types.
-    fn constructor(&mut self, pat: PatId, ty: &Ty) -> Option<Constructor> {
+    fn constructor(&mut self, pat: PatId, ty: &Ty) -> Option<PatConstructor> {
         let (data, tag) = self.cx.db.module(self.module).con_pats.get(&pat).copied()?;
         let id = self.cx.data(data);
         let Ty::Data(_, args) = ty else { return None };
         let types = self.cx.program.datas[id.0 as usize].fields(tag, args);
-        Some(Constructor { data: id, args: args.clone(), tag, types })
+        Some(PatConstructor { data: id, args: args.clone(), tag, types })
     }
 
     /// The patterns of a constructor's fields, or the one pattern for all of them together.
@@ -230,14 +237,14 @@ impl Body<'_, '_> {
                     let part = if vars.len() == 1 {
                         whole
                     } else {
-                        Term::new(Kind::Proj(param.ty.clone(), k, Box::new(whole)), span)
+                        Term::new(TermKind::Proj(param.ty.clone(), k, Box::new(whole)), span)
                     };
                     inner.push((binder.clone(), part));
                     self.locals.insert(*p, Local::Var(binder));
                 }
                 let body = self.expr(arm.body);
                 let fun_ty = Ty::fun(param.ty.clone(), result.clone());
-                let lam = Term::new(Kind::Lam(param, Box::new(lets(inner, body))), span);
+                let lam = Term::new(TermKind::Lam(param, Box::new(lets(inner, body))), span);
                 let join = self.cx.binder("arm", fun_ty);
                 bindings.push((join.clone(), lam));
                 joins[i] = Some((join, vars));
@@ -272,7 +279,7 @@ impl Body<'_, '_> {
                     while let Some(p) = *column {
                         match &self.ast.pats[p].kind {
                             PatKind::Var(_) => {
-                                row.binds.push((p, Bound::Value(value.clone())));
+                                row.binds.push((p, PatBinding::Value(value.clone())));
                                 *column = None;
                             }
                             PatKind::Annot(inner, _) => {
@@ -341,7 +348,7 @@ impl Body<'_, '_> {
                     // A component that no row looks at stays unprojected.
                     if rows.iter().any(|r| r.columns[c + i].is_some()) {
                         let whole = Box::new(var(&value, span));
-                        let part = Kind::Proj(value.ty.clone(), i, whole);
+                        let part = TermKind::Proj(value.ty.clone(), i, whole);
                         bindings.push((binder.clone(), Term::new(part, span)));
                     }
                     parts.push(binder);
@@ -382,9 +389,9 @@ impl Body<'_, '_> {
                     }
                 }
                 let test = Term::new(
-                    Kind::Prim(
+                    TermKind::Prim(
                         Prim::Compare(Comparison::Eq, value.ty.clone()),
-                        vec![var(&value, at), Term::new(Kind::Lit(lit), at)],
+                        vec![var(&value, at), Term::new(TermKind::Lit(lit), at)],
                     ),
                     at,
                 );
@@ -430,7 +437,7 @@ impl Body<'_, '_> {
         span: Span,
     ) -> Tree {
         let value = values[c].clone();
-        let Some(Constructor { data, args, .. }) = self.constructor(pat, &value.ty) else {
+        let Some(PatConstructor { data, args, .. }) = self.constructor(pat, &value.ty) else {
             return Tree::Fail;
         };
         let tag_of = |body: &Self, row: &Row| {
@@ -466,7 +473,7 @@ impl Body<'_, '_> {
                 .map(|(i, ty)| self.part_binder(&narrowed, c + i, ty.clone()))
                 .collect();
             for (row, whole) in wholes {
-                narrowed[row].binds.push((whole, Bound::Payload(binders.clone())));
+                narrowed[row].binds.push((whole, PatBinding::Payload(binders.clone())));
             }
             let mut rest = values.to_vec();
             rest.splice(c..=c, binders.iter().cloned());
@@ -483,12 +490,12 @@ impl Body<'_, '_> {
         Tree::Switch(value, (data, args), cases, default)
     }
 
-    fn bound_value(&self, bound: &Bound, span: Span) -> Term {
+    fn bound_value(&self, bound: &PatBinding, span: Span) -> Term {
         match bound {
-            Bound::Value(b) => var(b, span),
-            Bound::Payload(bs) => {
+            PatBinding::Value(b) => var(b, span),
+            PatBinding::Payload(bs) => {
                 let ty = Ty::tuple(bs.iter().map(|b| b.ty.clone()).collect());
-                Term::new(Kind::Tuple(ty, bs.iter().map(|b| var(b, span)).collect()), span)
+                Term::new(TermKind::Tuple(ty, bs.iter().map(|b| var(b, span)).collect()), span)
             }
         }
     }
@@ -504,8 +511,8 @@ impl Body<'_, '_> {
         deep(|| match tree {
             Tree::Fail => {
                 let message = Lit::String("no case matches".into());
-                let message = Term::new(Kind::Lit(message), span);
-                Term::new(Kind::Prim(Prim::Fail(result.clone()), vec![message]), span)
+                let message = Term::new(TermKind::Lit(message), span);
+                Term::new(TermKind::Prim(Prim::Fail(result.clone()), vec![message]), span)
             }
             Tree::Leaf(arm, binds, annotated) => match &joins[arm] {
                 Some((join, vars)) => {
@@ -516,18 +523,18 @@ impl Body<'_, '_> {
                         .collect();
                     let Ty::Fun(f) = &join.ty else { unreachable!("a join is a function") };
                     let arg = match parts.len() {
-                        0 => Term::new(Kind::Lit(Lit::Unit), span),
+                        0 => Term::new(TermKind::Lit(Lit::Unit), span),
                         1 => parts.into_iter().next().expect("one part"),
-                        _ => Term::new(Kind::Tuple(f.0.clone(), parts), span),
+                        _ => Term::new(TermKind::Tuple(f.0.clone(), parts), span),
                     };
-                    Term::new(Kind::App(Box::new(var(join, span)), Box::new(arg)), span)
+                    Term::new(TermKind::App(Box::new(var(join, span)), Box::new(arg)), span)
                 }
                 None => {
                     let mut bindings = Vec::new();
                     for (p, b) in &binds {
                         let binder = match b {
-                            Bound::Value(b) => b.clone(),
-                            Bound::Payload(_) => {
+                            PatBinding::Value(b) => b.clone(),
+                            PatBinding::Payload(_) => {
                                 let ty = self.pat_ty(*p);
                                 let name = self.pattern_name(*p);
                                 let binder = self.cx.binder(&name, ty);
@@ -559,12 +566,12 @@ impl Body<'_, '_> {
                     .collect();
                 let default = default.map(|t| self.leaf_terms(*t, arms, joins, result, span));
                 let case = Case { scrutinee: var(&value, span), data, arms: arms_out, default };
-                Term::new(Kind::Case(Box::new(case)), span)
+                Term::new(TermKind::Case(Box::new(case)), span)
             }
             Tree::If(test, yes, no) => {
                 let yes = self.leaf_terms(*yes, arms, joins, result, span);
                 let no = self.leaf_terms(*no, arms, joins, result, span);
-                Term::new(Kind::If(Box::new(test), Box::new(yes), Box::new(no)), span)
+                Term::new(TermKind::If(Box::new(test), Box::new(yes), Box::new(no)), span)
             }
         })
     }

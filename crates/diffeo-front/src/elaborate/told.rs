@@ -9,7 +9,7 @@ use super::{var, Body};
 use crate::db::DefId;
 use crate::not_converged::NotConverged;
 use diffeo_base::Name;
-use diffeo_calculus::term::{Kind, Lit, Term};
+use diffeo_calculus::term::{Lit, Term, TermKind};
 use diffeo_calculus::Ty;
 use diffeo_syntax::ast::ExprId;
 
@@ -38,15 +38,16 @@ impl Body<'_, '_> {
         let (teller, span) = (*teller, method.span);
         let name = format!("{}.{}", library.name, db.def(def).name);
         let text = Term::new(
-            Kind::Lit(Lit::String(Name::new(&NotConverged::label(&db.sources, span, &name)))),
+            TermKind::Lit(Lit::String(Name::new(&NotConverged::label(&db.sources, span, &name)))),
             span,
         );
-        let teller = Term::new(Kind::Global(self.cx.instance(teller, vec![point.clone()])), span);
+        let teller =
+            Term::new(TermKind::Global(self.cx.instance(teller, vec![point.clone()])), span);
         let x = self.cx.binder("x", ty.0.clone());
-        let apply = |f: Term, arg: Term| Term::new(Kind::App(Box::new(f), Box::new(arg)), span);
+        let apply = |f: Term, arg: Term| Term::new(TermKind::App(Box::new(f), Box::new(arg)), span);
         let call = apply(method, var(&x, span));
         let pair = Ty::Tuple(vec![Ty::String, ty.1.clone()].into());
-        let told = apply(teller, Term::new(Kind::Tuple(pair, vec![text, call]), span));
-        Term::new(Kind::Lam(x, Box::new(told)), span)
+        let told = apply(teller, Term::new(TermKind::Tuple(pair, vec![text, call]), span));
+        Term::new(TermKind::Lam(x, Box::new(told)), span)
     }
 }

@@ -4,7 +4,7 @@ use super::{Body, Elaborator};
 use crate::db::SizeRes;
 use crate::types::{DataIdx, Size, Ty as Inferred, TyVar};
 use diffeo_base::{deep, Name};
-use diffeo_calculus::prim::{Shape, SizeRef};
+use diffeo_calculus::prim::{SizeRef, SizeShape};
 use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId};
 use diffeo_calculus::Ty;
 use diffeo_syntax::ast::{ExprId, PatId};
@@ -81,8 +81,8 @@ impl Body<'_, '_> {
     }
 }
 
-/// The sizes that an annotated type names, collected into a [`Shape`].
-pub(super) struct Shapes<'a> {
+/// The sizes that an annotated type names, collected into a [`SizeShape`].
+pub(super) struct SizeCollector<'a> {
     pub db: &'a crate::db::Db,
     pub module: crate::db::ModuleId,
     /// The meaning of each name collected so far.
@@ -97,9 +97,9 @@ pub(super) struct Shapes<'a> {
     pub open: Vec<DataIdx>,
 }
 
-impl Shapes<'_> {
+impl SizeCollector<'_> {
     /// The shape of an annotation; with `found`, only its sizes that the type found leaves unknown.
-    pub fn shape(&mut self, annotation: &Inferred, found: Option<&Inferred>) -> Shape {
+    pub fn shape(&mut self, annotation: &Inferred, found: Option<&Inferred>) -> SizeShape {
         let found = found.map(|f| self.db.store.shallow(f));
         match annotation {
             Inferred::Array(size, element) => {
@@ -140,8 +140,8 @@ impl Shapes<'_> {
                 };
                 let shape = self.shape(element, inner);
                 match (size, &shape) {
-                    (SizeRef::Any, Shape::Any) => Shape::Any,
-                    _ => Shape::Array(size, Box::new(shape)),
+                    (SizeRef::Any, SizeShape::Any) => SizeShape::Any,
+                    _ => SizeShape::Array(size, Box::new(shape)),
                 }
             }
             Inferred::Tuple(ts) => {
@@ -167,7 +167,7 @@ impl Shapes<'_> {
             Inferred::Data(d, args) if !self.open.contains(d) => {
                 self.open.push(*d);
                 let db = self.db;
-                let constructors: Vec<Vec<Shape>> = db
+                let constructors: Vec<Vec<SizeShape>> = db
                     .data(*d)
                     .constructors
                     .iter()
@@ -182,10 +182,10 @@ impl Shapes<'_> {
                     })
                     .collect();
                 self.open.pop();
-                if constructors.iter().flatten().all(|s| *s == Shape::Any) {
-                    Shape::Any
+                if constructors.iter().flatten().all(|s| *s == SizeShape::Any) {
+                    SizeShape::Any
                 } else {
-                    Shape::Data(constructors)
+                    SizeShape::Data(constructors)
                 }
             }
             Inferred::Data(..)
@@ -197,16 +197,16 @@ impl Shapes<'_> {
             | Inferred::String
             | Inferred::Unit
             | Inferred::Fun(_)
-            | Inferred::Param(_) => Shape::Any,
+            | Inferred::Param(_) => SizeShape::Any,
         }
     }
 }
 
-fn tuple(parts: Vec<Shape>) -> Shape {
-    if parts.iter().all(|s| *s == Shape::Any) {
-        Shape::Any
+fn tuple(parts: Vec<SizeShape>) -> SizeShape {
+    if parts.iter().all(|s| *s == SizeShape::Any) {
+        SizeShape::Any
     } else {
-        Shape::Tuple(parts)
+        SizeShape::Tuple(parts)
     }
 }
 
@@ -215,43 +215,43 @@ pub(super) fn rename(
     term: &mut diffeo_calculus::term::Term,
     map: &HashMap<u32, diffeo_calculus::term::Var>,
 ) {
-    use diffeo_calculus::term::{Control, Kind};
+    use diffeo_calculus::term::{Control, TermKind};
     deep(|| match &mut term.kind {
-        Kind::Var(v) => {
+        TermKind::Var(v) => {
             if let Some(to) = map.get(&v.id) {
                 *v = to.clone();
             }
         }
-        Kind::Global(_) | Kind::Lit(_) => {}
-        Kind::Lam(_, body) | Kind::Proj(_, _, body) => rename(body, map),
-        Kind::App(f, a) => {
+        TermKind::Global(_) | TermKind::Lit(_) => {}
+        TermKind::Lam(_, body) | TermKind::Proj(_, _, body) => rename(body, map),
+        TermKind::App(f, a) => {
             rename(f, map);
             rename(a, map);
         }
-        Kind::Let(bindings, body) => {
+        TermKind::Let(bindings, body) => {
             bindings.iter_mut().for_each(|(_, t)| rename(t, map));
             rename(body, map);
         }
-        Kind::LetRec(_, lam, body) => {
+        TermKind::LetRec(_, lam, body) => {
             rename(lam, map);
             rename(body, map);
         }
-        Kind::Tuple(_, ts)
-        | Kind::Con(_, _, _, ts)
-        | Kind::Array(_, ts)
-        | Kind::Prim(_, ts)
-        | Kind::Diff(_, ts) => ts.iter_mut().for_each(|t| rename(t, map)),
-        Kind::Case(case) => {
+        TermKind::Tuple(_, ts)
+        | TermKind::Con(_, _, _, ts)
+        | TermKind::Array(_, ts)
+        | TermKind::Prim(_, ts)
+        | TermKind::Diff(_, ts) => ts.iter_mut().for_each(|t| rename(t, map)),
+        TermKind::Case(case) => {
             rename(&mut case.scrutinee, map);
             case.arms.iter_mut().for_each(|a| rename(&mut a.body, map));
             case.default.iter_mut().for_each(|t| rename(t, map));
         }
-        Kind::If(a, b, c) => [a, b, c].into_iter().for_each(|t| rename(t, map)),
-        Kind::Build(build) => {
+        TermKind::If(a, b, c) => [a, b, c].into_iter().for_each(|t| rename(t, map)),
+        TermKind::Build(build) => {
             rename(&mut build.count, map);
             rename(&mut build.body, map);
         }
-        Kind::Loop(l) => {
+        TermKind::Loop(l) => {
             rename(&mut l.init, map);
             match &mut l.control {
                 Control::Count { count, .. } => rename(count, map),

@@ -5,7 +5,7 @@
 
 use super::error::Because;
 use super::Infer;
-use crate::types::{Clash, Class, DataIdx, Nest, Size, Touch, Ty, TyVar, Why};
+use crate::types::{Clash, DataIdx, Nest, Size, Touch, Ty, TyVar, TypeClass, Why};
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{field_name, Diagnostic, Name, Span};
 use diffeo_syntax::ast::Ident;
@@ -73,7 +73,7 @@ pub(super) struct Operands {
     pub r: Span,
 }
 
-pub(super) enum Outcome {
+pub(super) enum SolveStatus {
     Done,
     Wait(Vec<TyVar>),
 }
@@ -88,7 +88,7 @@ impl Infer<'_> {
 
     fn attempt(&mut self, id: u32) {
         let constraint = std::mem::replace(&mut self.constraints[id as usize], Constraint::Done);
-        if let Outcome::Wait(vars) = self.try_solve(&constraint) {
+        if let SolveStatus::Wait(vars) = self.try_solve(&constraint) {
             for ty in constraint.types() {
                 self.store().hold(ty);
             }
@@ -112,7 +112,7 @@ impl Infer<'_> {
         }
     }
 
-    pub(super) fn must_be(&mut self, span: Span, ty: &Ty, class: Class, what: &str) {
+    pub(super) fn must_be(&mut self, span: Span, ty: &Ty, class: TypeClass, what: &str) {
         let why = self.why(span, what);
         if let Err(clash) = self.store().require(ty, class, &why) {
             self.report_clash(span, ty, ty, &clash, &Because::Use);
@@ -121,12 +121,12 @@ impl Infer<'_> {
 
     /// Whether an open variable is a number (Int or Real, no vector).
     fn is_number(&self, v: TyVar) -> bool {
-        self.db.store.class(v).0 == Class::Num
+        self.db.store.class(v).0 == TypeClass::Num
     }
 
-    fn try_solve(&mut self, constraint: &Constraint) -> Outcome {
+    fn try_solve(&mut self, constraint: &Constraint) -> SolveStatus {
         match constraint {
-            Constraint::Done => Outcome::Done,
+            Constraint::Done => SolveStatus::Done,
             Constraint::Mul { l, r, out, at } => self.product(l, r, out, *at),
             Constraint::Div { l, r, out, at } => self.quotient(l, r, out, *at),
             Constraint::Pow { base, exponent, at } => self.power(base, exponent, *at),
@@ -138,15 +138,15 @@ impl Infer<'_> {
                 self.component(base, *base_span, *index, *span, out)
             }
             Constraint::RecordPattern { ty, .. } => match self.db.store.open_var(ty) {
-                Some(v) => Outcome::Wait(vec![v]),
-                None => Outcome::Done,
+                Some(v) => SolveStatus::Wait(vec![v]),
+                None => SolveStatus::Done,
             },
             Constraint::Jet { of, out, c, span } => self.jet(of, out, *c, *span),
             Constraint::Nest { nest, span, name } => self.nest(nest, *span, name),
         }
     }
 
-    fn product(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands) -> Outcome {
+    fn product(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands) -> SolveStatus {
         let (lt, rt) = (self.store().shallow(l), self.store().shallow(r));
         let (lv, rv) = (self.db.store.open_var(&lt), self.db.store.open_var(&rt));
         let because = Because::Operator { op: "*", other: at.l };
@@ -173,11 +173,11 @@ impl Infer<'_> {
                 self.must(at.op, out, &Ty::Int, &because);
             }
             (Ty::Real, _) => {
-                self.must_be(at.r, r, Class::Vec, "`*` with a Real");
+                self.must_be(at.r, r, TypeClass::Vec, "`*` with a Real");
                 self.must(at.op, out, r, &because);
             }
             (_, Ty::Real) => {
-                self.must_be(at.l, l, Class::Vec, "`*` with a Real");
+                self.must_be(at.l, l, TypeClass::Vec, "`*` with a Real");
                 self.must(at.op, out, l, &because);
             }
             (Ty::Array(..), Ty::Array(..)) => {
@@ -188,19 +188,19 @@ impl Infer<'_> {
             }
             (Ty::Array(..), _) if rv.is_some() => {
                 if let Some(v) = rv.filter(|v| !self.is_number(*v)) {
-                    return Outcome::Wait(vec![v]);
+                    return SolveStatus::Wait(vec![v]);
                 }
                 self.must(at.r, &Ty::Real, r, &because);
                 self.must(at.op, out, l, &because);
-                self.must_be(at.l, l, Class::Vec, "`*` with a Real");
+                self.must_be(at.l, l, TypeClass::Vec, "`*` with a Real");
             }
             (_, Ty::Array(..)) if lv.is_some() => {
                 if let Some(v) = lv.filter(|v| !self.is_number(*v)) {
-                    return Outcome::Wait(vec![v]);
+                    return SolveStatus::Wait(vec![v]);
                 }
                 self.must(at.l, &Ty::Real, l, &because);
                 self.must(at.op, out, r, &because);
-                self.must_be(at.r, r, Class::Vec, "`*` with a Real");
+                self.must_be(at.r, r, TypeClass::Vec, "`*` with a Real");
             }
             (Ty::Tuple(_) | Ty::Record(_), Ty::Tuple(_) | Ty::Record(_)) => {
                 let (lt, rt) = (self.show(&lt), self.show(&rt));
@@ -218,20 +218,20 @@ impl Infer<'_> {
             }
             (Ty::Tuple(_) | Ty::Record(_), _) => {
                 self.must(at.r, &Ty::Real, r, &because);
-                self.must_be(at.l, l, Class::Vec, "`*` with a Real");
+                self.must_be(at.l, l, TypeClass::Vec, "`*` with a Real");
                 self.must(at.op, out, l, &because);
             }
             (_, Ty::Tuple(_) | Ty::Record(_)) => {
                 self.must(at.l, &Ty::Real, l, &becauser);
-                self.must_be(at.r, r, Class::Vec, "`*` with a Real");
+                self.must_be(at.r, r, TypeClass::Vec, "`*` with a Real");
                 self.must(at.op, out, r, &because);
             }
             _ => return self.undecided(l, r, out, at, "*"),
         }
-        Outcome::Done
+        SolveStatus::Done
     }
 
-    fn quotient(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands) -> Outcome {
+    fn quotient(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands) -> SolveStatus {
         let (lt, rt) = (self.store().shallow(l), self.store().shallow(r));
         let rv = self.db.store.open_var(&rt);
         let because = Because::Operator { op: "/", other: at.l };
@@ -253,7 +253,7 @@ impl Infer<'_> {
                 self.must(at.op, out, &Ty::Int, &because);
             }
             (_, Ty::Real) => {
-                self.must_be(at.l, l, Class::Vec, "`/` by a Real");
+                self.must_be(at.l, l, TypeClass::Vec, "`/` by a Real");
                 self.must(at.op, out, l, &because);
             }
             (Ty::Array(..), Ty::Array(..)) => {
@@ -264,15 +264,15 @@ impl Infer<'_> {
             }
             (Ty::Array(..), _) if rv.is_some() => {
                 if let Some(v) = rv.filter(|v| !self.is_number(*v)) {
-                    return Outcome::Wait(vec![v]);
+                    return SolveStatus::Wait(vec![v]);
                 }
                 self.must(at.r, &Ty::Real, r, &because);
-                self.must_be(at.l, l, Class::Vec, "`/` by a Real");
+                self.must_be(at.l, l, TypeClass::Vec, "`/` by a Real");
                 self.must(at.op, out, l, &because);
             }
             (Ty::Tuple(_) | Ty::Record(_), _) => {
                 self.must(at.r, &Ty::Real, r, &because);
-                self.must_be(at.l, l, Class::Vec, "`/` by a Real");
+                self.must_be(at.l, l, TypeClass::Vec, "`/` by a Real");
                 self.must(at.op, out, l, &because);
             }
             (_, Ty::Array(..)) => {
@@ -283,11 +283,18 @@ impl Infer<'_> {
             }
             _ => return self.undecided(l, r, out, at, "/"),
         }
-        Outcome::Done
+        SolveStatus::Done
     }
 
     /// A product or quotient of operands of which neither decides it.
-    fn undecided(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands, op: &'static str) -> Outcome {
+    fn undecided(
+        &mut self,
+        l: &Ty,
+        r: &Ty,
+        out: &Ty,
+        at: Operands,
+        op: &'static str,
+    ) -> SolveStatus {
         let because = Because::Operator { op, other: at.l };
         match (self.db.store.open_var(l), self.db.store.open_var(r)) {
             (Some(v), Some(w)) if v == w => {}
@@ -295,14 +302,14 @@ impl Infer<'_> {
             (Some(v), Some(w)) if self.is_number(v) && self.is_number(w) => {
                 self.must(at.r, l, r, &because);
             }
-            (Some(v), Some(w)) => return Outcome::Wait(vec![v, w]),
+            (Some(v), Some(w)) => return SolveStatus::Wait(vec![v, w]),
             _ => {
-                self.must_be(at.l, l, Class::Add, &format!("`{op}`"));
+                self.must_be(at.l, l, TypeClass::Add, &format!("`{op}`"));
                 self.must(at.r, l, r, &because);
             }
         }
         self.must(at.op, out, l, &because);
-        Outcome::Done
+        SolveStatus::Done
     }
 
     /// Elementwise operations work at arrays (of arrays) of Real.
@@ -317,7 +324,7 @@ impl Infer<'_> {
         }
     }
 
-    fn power(&mut self, base: &Ty, exponent: &Ty, at: Operands) -> Outcome {
+    fn power(&mut self, base: &Ty, exponent: &Ty, at: Operands) -> SolveStatus {
         let (bt, et) = (self.store().shallow(base), self.store().shallow(exponent));
         match (&bt, &et) {
             (Ty::Int, _) => {
@@ -332,14 +339,14 @@ impl Infer<'_> {
                 let open: Vec<TyVar> =
                     [&bt, &et].iter().filter_map(|t| self.db.store.open_var(t)).collect();
                 if self.db.store.open_var(&bt).is_some() {
-                    return Outcome::Wait(open);
+                    return SolveStatus::Wait(open);
                 }
             }
         }
-        Outcome::Done
+        SolveStatus::Done
     }
 
-    fn append(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands) -> Outcome {
+    fn append(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands) -> SolveStatus {
         let (lt, rt) = (self.store().shallow(l), self.store().shallow(r));
         let because = Because::Operator { op: "++", other: at.l };
         let becauser = Because::Operator { op: "++", other: at.r };
@@ -355,13 +362,13 @@ impl Infer<'_> {
                     _ => Size::Unknown,
                 };
                 self.must(at.op, out, &Ty::array(size, a), &because);
-                Outcome::Done
+                SolveStatus::Done
             }
             Ty::String => {
                 self.must(at.l, &Ty::String, l, &becauser);
                 self.must(at.r, &Ty::String, r, &because);
                 self.must(at.op, out, &Ty::String, &because);
-                Outcome::Done
+                SolveStatus::Done
             }
             Ty::Data(d, _) if Some(*d) == self.db.list => {
                 let join = self.store().with_own_sizes(known);
@@ -371,15 +378,15 @@ impl Infer<'_> {
                     }
                 }
                 self.must(at.op, out, &join, &because);
-                Outcome::Done
+                SolveStatus::Done
             }
             Ty::Error => {
                 let _ = self.store().unify(out, &Ty::Error);
-                Outcome::Done
+                SolveStatus::Done
             }
             Ty::Var(v) if !self.db.store.is_rigid(*v) => {
                 let open = [&lt, &rt].iter().filter_map(|t| self.db.store.open_var(t)).collect();
-                Outcome::Wait(open)
+                SolveStatus::Wait(open)
             }
             other => {
                 let text = self.show(other);
@@ -391,12 +398,12 @@ impl Infer<'_> {
                     )
                     .help("`+` adds numbers and vectors; `x :: xs` puts an element before a list"),
                 );
-                Outcome::Done
+                SolveStatus::Done
             }
         }
     }
 
-    fn field(&mut self, base: &Ty, base_span: Span, field: &Ident, out: &Ty) -> Outcome {
+    fn field(&mut self, base: &Ty, base_span: Span, field: &Ident, out: &Ty) -> SolveStatus {
         match self.store().shallow(base) {
             Ty::Error => {
                 let _ = self.store().unify(out, &Ty::Error);
@@ -418,7 +425,7 @@ impl Infer<'_> {
                     let _ = self.store().unify(out, &Ty::Error);
                 }
             },
-            Ty::Var(v) if !self.db.store.is_rigid(v) => return Outcome::Wait(vec![v]),
+            Ty::Var(v) if !self.db.store.is_rigid(v) => return SolveStatus::Wait(vec![v]),
             other => {
                 let text = self.show(&other);
                 let mut d = Diagnostic::error(
@@ -435,7 +442,7 @@ impl Infer<'_> {
                 let _ = self.store().unify(out, &Ty::Error);
             }
         }
-        Outcome::Done
+        SolveStatus::Done
     }
 
     /// What to write for a field of a value that has none: most often the method of another language.
@@ -476,16 +483,16 @@ impl Infer<'_> {
         index: usize,
         span: Span,
         out: &Ty,
-    ) -> Outcome {
+    ) -> SolveStatus {
         let message = match self.store().shallow(base) {
             Ty::Error => {
                 let _ = self.store().unify(out, &Ty::Error);
-                return Outcome::Done;
+                return SolveStatus::Done;
             }
             Ty::Tuple(ts) => match ts.get(index) {
                 Some(t) => {
                     self.must(span, out, t, &Because::Use);
-                    return Outcome::Done;
+                    return SolveStatus::Done;
                 }
                 None => format!(
                     "there is no component {index} in a tuple of {}: they are 0 to {}",
@@ -493,7 +500,7 @@ impl Infer<'_> {
                     ts.len() - 1
                 ),
             },
-            Ty::Var(v) if !self.db.store.is_rigid(v) => return Outcome::Wait(vec![v]),
+            Ty::Var(v) if !self.db.store.is_rigid(v) => return SolveStatus::Wait(vec![v]),
             other => {
                 format!("`.{index}` needs a tuple, but this is of type {}", self.show(&other))
             }
@@ -504,17 +511,17 @@ impl Infer<'_> {
                 .label(base_span, format!("this is of type {text}")),
         );
         let _ = self.store().unify(out, &Ty::Error);
-        Outcome::Done
+        SolveStatus::Done
     }
 
     /// `J(of)`: every Real replaced by the array of its `c` coefficients.
-    fn jet(&mut self, of: &Ty, out: &Ty, c: u64, span: Span) -> Outcome {
+    fn jet(&mut self, of: &Ty, out: &Ty, c: u64, span: Span) -> SolveStatus {
         match self.jet_type(of, c) {
             Ok(ty) => {
                 self.must(span, out, &ty, &Because::Use);
-                Outcome::Done
+                SolveStatus::Done
             }
-            Err(NoJet::Open(v)) if !self.db.store.is_rigid(v) => Outcome::Wait(vec![v]),
+            Err(NoJet::Open(v)) if !self.db.store.is_rigid(v) => SolveStatus::Wait(vec![v]),
             Err(why) => {
                 let text = self.show(of);
                 let message = format!("`jet` cannot be taken at type {text}");
@@ -536,7 +543,7 @@ impl Infer<'_> {
                         .help("annotate the function"),
                 });
                 let _ = self.store().unify(out, &Ty::Error);
-                Outcome::Done
+                SolveStatus::Done
             }
         }
     }
@@ -653,15 +660,15 @@ impl Infer<'_> {
             let store = &self.db.store;
             store
                 .open_var(&Ty::Var(*v))
-                .is_some_and(|v| store.class(v).0 != Class::Any || store.equality(v).is_some())
+                .is_some_and(|v| store.class(v).0 != TypeClass::Any || store.equality(v).is_some())
         });
         for real in [true, false] {
             let mut taken = false;
             for v in &open {
                 let Some(v) = self.db.store.open_var(&Ty::Var(*v)) else { continue };
                 let class = self.db.store.class(v).0;
-                let literal = self.db.store.touch(v) == Touch::Literal && class != Class::Vec;
-                if class == Class::Any || literal == real {
+                let literal = self.db.store.touch(v) == Touch::Literal && class != TypeClass::Vec;
+                if class == TypeClass::Any || literal == real {
                     continue;
                 }
                 let ty = if literal { Ty::Int } else { Ty::Real };

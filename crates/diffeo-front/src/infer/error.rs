@@ -1,7 +1,7 @@
 //! The messages of inference: both types or sizes that disagree, where each comes from, what to do.
 
 use super::Infer;
-use crate::display::{mismatch, Printer};
+use crate::display::{mismatch, TypePrinter};
 use crate::types::{Clash, Size, Ty};
 use diffeo_base::{closest, field_name, Diagnostic, Name, Span};
 use std::rc::Rc;
@@ -112,7 +112,7 @@ impl Because {
 
 impl Infer<'_> {
     pub(super) fn show(&self, ty: &Ty) -> String {
-        Printer::new(self.db).ty(ty)
+        TypePrinter::new(self.db).ty(ty)
     }
 
     pub(super) fn report_clash(
@@ -127,7 +127,7 @@ impl Infer<'_> {
             Clash::Types(a, b) => self.types(span, expected, found, (a, b), because),
             Clash::Sizes(a, b) => self.sizes(span, expected, found, (*a, *b), because),
             Clash::Infinite => {
-                let mut p = Printer::new(self.db);
+                let mut p = TypePrinter::new(self.db);
                 let (e, f) = (p.ty(expected), p.ty(found));
                 Diagnostic::error(
                     "infinite-type",
@@ -191,10 +191,10 @@ impl Infer<'_> {
             return d;
         }
         let path = mismatch(self.db, expected, found).filter(|path| !path.is_empty());
-        let mut p = Printer::new(self.db);
+        let mut p = TypePrinter::new(self.db);
         if p.ty(inner.0) == p.ty(inner.1) {
             // Types of different modules may have the same name, and aliases stand for types that differ in sizes.
-            p = Printer::qualified(self.db);
+            p = TypePrinter::qualified(self.db);
         }
         let (ie, if_) = (p.ty(inner.0), p.ty(inner.1));
         let (mut e, mut f) = (p.ty(expected), p.ty(found));
@@ -203,7 +203,7 @@ impl Infer<'_> {
             (e, f) = (p.brief(expected), p.brief(found));
         }
         if e == f {
-            let mut p = Printer::plain(self.db);
+            let mut p = TypePrinter::plain(self.db);
             (e, f) = (p.ty(expected), p.ty(found));
         }
         let code = "type-mismatch";
@@ -361,7 +361,7 @@ impl Infer<'_> {
             matches!(self.db.store.shallow(&call.ty), Ty::Tuple(ts) if Rc::ptr_eq(&ts, wanted))
         });
         let call = call.filter(|_| !is_tuple)?;
-        let mut p = Printer::new(self.db);
+        let mut p = TypePrinter::new(self.db);
         let (tuple, found) = (p.brief(inner.0), p.brief(given));
         let who = call.name.as_ref().map_or("this function".to_string(), |n| format!("`{n}`"));
         let message = format!("{who} takes {} arguments, but one is given", wanted.len());
@@ -381,13 +381,13 @@ impl Infer<'_> {
         because: &Because,
     ) -> Diagnostic {
         let path = mismatch(self.db, expected, found).filter(|path| !path.is_empty());
-        let mut p = Printer::new(self.db);
+        let mut p = TypePrinter::new(self.db);
         let (mut e, mut f) = match path {
             Some(_) => (p.brief(expected), p.brief(found)),
             None => (p.ty(expected), p.ty(found)),
         };
         if e == f {
-            p = Printer::plain(self.db);
+            p = TypePrinter::plain(self.db);
             (e, f) = (p.ty(expected), p.ty(found));
         }
         let (a, b) = (p.size(sizes.0), p.size(sizes.1));

@@ -5,7 +5,7 @@ use super::error::{Because, LoneArgument};
 use super::pattern::payload;
 use super::{duplicate_field, Infer};
 use crate::db::{DefId, Res};
-use crate::types::{instantiate_params, Class, Scheme, Size, Ty};
+use crate::types::{instantiate_params, Scheme, Size, Ty, TypeClass};
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{deep, Diagnostic, Name, Span};
 use diffeo_syntax::ast::{
@@ -187,7 +187,7 @@ impl Infer<'_> {
                 }
                 UnaryOp::Neg => {
                     let ty = self.infer(*operand);
-                    self.must_be(node.span, &ty, Class::Add, "unary `-`");
+                    self.must_be(node.span, &ty, TypeClass::Add, "unary `-`");
                     ty
                 }
             },
@@ -728,7 +728,7 @@ impl Infer<'_> {
         let Some(open) = self.db.store.open_var(found) else {
             return matches!(found, Ty::Tuple(_) | Ty::Var(_) | Ty::Error);
         };
-        if matches!(self.db.store.class(open).0, Class::Num | Class::Ord) {
+        if matches!(self.db.store.class(open).0, TypeClass::Num | TypeClass::Ord) {
             return false;
         }
         if let Because::Argument { name, .. } = because {

@@ -3,7 +3,7 @@
 use super::Infer;
 use crate::db::{Db, ModuleId, SizeRes, TypeRef};
 use crate::library;
-use crate::types::{Class, DataIdx, Size, Ty};
+use crate::types::{DataIdx, Size, Ty, TypeClass};
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{deep, field_name, Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Module, Path, SizeExpr, TypeId, TypeKind};
@@ -280,9 +280,9 @@ impl Meaning for Infer<'_> {
             // The overloaded functions of the standard library say so by the names of their type
             // variables: `num`, `vec`, `ord`.
             let class = match name.as_str() {
-                "num" => Some(Class::Num),
-                "vec" => Some(Class::Add),
-                "ord" => Some(Class::Ord),
+                "num" => Some(TypeClass::Num),
+                "vec" => Some(TypeClass::Add),
+                "ord" => Some(TypeClass::Ord),
                 _ => None,
             };
             if let Some(class) = class {

@@ -241,7 +241,7 @@ impl Infer<'_> {
         if self.in_signature {
             // The parameter's own annotation may follow; it is compared when it is seen.
         } else if self.store().unify(&ty, &Ty::Int).is_err() {
-            let text = crate::display::Printer::new(self.db).ty(&ty);
+            let text = crate::display::TypePrinter::new(self.db).ty(&ty);
             self.db.report(
                 Diagnostic::error(
                     "size-not-int",
@@ -310,7 +310,7 @@ impl Infer<'_> {
         }
         let ty = self.db.module(self.module).pat_ty[var.index()].clone();
         if self.store().unify(&ty, &Ty::Int).is_err() {
-            let text = crate::display::Printer::new(self.db).ty(&ty);
+            let text = crate::display::TypePrinter::new(self.db).ty(&ty);
             let span = self.ast.pats[var].span;
             self.db.report(
                 Diagnostic::error(

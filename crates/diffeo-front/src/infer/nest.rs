@@ -3,10 +3,10 @@
 //! They are known when the result's type is. Where an annotation names that type by a variable, each use of the
 //! definition decides; where nothing determines it, the function is one from arrays to arrays.
 
-use super::constraint::{Constraint, Outcome};
+use super::constraint::{Constraint, SolveStatus};
 use super::error::Because;
 use super::Infer;
-use crate::types::{instantiate_params, Class, DataIdx, Nest, Ty, TyVar};
+use crate::types::{instantiate_params, DataIdx, Nest, Ty, TyVar, TypeClass};
 use diffeo_base::{Diagnostic, Name, Span};
 
 /// Why a type has no type of Jacobians.
@@ -18,10 +18,10 @@ enum NoNest {
 }
 
 impl Infer<'_> {
-    pub(super) fn nest(&mut self, nest: &Nest, span: Span, name: &Name) -> Outcome {
+    pub(super) fn nest(&mut self, nest: &Nest, span: Span, name: &Name) -> SolveStatus {
         match self.nested(&nest.of, &nest.with) {
             Ok(ty) => self.must(span, &nest.out, &ty, &Because::Use),
-            Err(NoNest::Open(v)) => return Outcome::Wait(vec![v]),
+            Err(NoNest::Open(v)) => return SolveStatus::Wait(vec![v]),
             Err(NoNest::Declared(data)) => {
                 let (text, data) = (self.show(&nest.of), self.db.data(data).name.clone());
                 let message = format!("`{name}` cannot be taken at type {text}");
@@ -35,7 +35,7 @@ impl Infer<'_> {
                 let _ = self.store().unify(&nest.out, &Ty::Error);
             }
         }
-        Outcome::Done
+        SolveStatus::Done
     }
 
     fn nested(&mut self, of: &Ty, with: &Ty) -> Result<Ty, NoNest> {
@@ -106,7 +106,9 @@ impl Infer<'_> {
             let (of, with) = (nest.of.clone(), nest.with.clone());
             let Err(NoNest::Open(v)) = self.nested(&of, &with) else { continue };
             let store = &self.db.store;
-            let free = |v: TyVar| matches!(store.class(v).0, Class::Any | Class::Add | Class::Vec);
+            let free = |v: TyVar| {
+                matches!(store.class(v).0, TypeClass::Any | TypeClass::Add | TypeClass::Vec)
+            };
             if store.is_rigid(v) || !free(v) {
                 continue;
             }

@@ -3,7 +3,7 @@
 use super::constraint::{Constraint, Operands};
 use super::error::Because;
 use super::Infer;
-use crate::types::{Class, Ty};
+use crate::types::{Ty, TypeClass};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_syntax::ast::{BinaryOp, ExprId, ExprKind, UnaryOp};
 
@@ -42,7 +42,7 @@ impl Infer<'_> {
             }
             BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
                 let ty = self.same(lhs, rhs, &because);
-                self.must_be(op_span, &ty, Class::Ord, &format!("`{}`", op.symbol()));
+                self.must_be(op_span, &ty, TypeClass::Ord, &format!("`{}`", op.symbol()));
                 Ty::Bool
             }
             BinaryOp::Cons => {
@@ -65,20 +65,20 @@ impl Infer<'_> {
             }
             BinaryOp::Add | BinaryOp::Sub => {
                 let ty = self.same(lhs, rhs, &because);
-                self.must_be(op_span, &ty, Class::Add, &format!("`{}`", op.symbol()));
+                self.must_be(op_span, &ty, TypeClass::Add, &format!("`{}`", op.symbol()));
                 ty
             }
             BinaryOp::Rem => {
                 let ty = self.same(lhs, rhs, &because);
-                self.must_be(op_span, &ty, Class::Num, "`%`");
+                self.must_be(op_span, &ty, TypeClass::Num, "`%`");
                 ty
             }
             BinaryOp::Mul | BinaryOp::Div => {
                 let (l, r, at) = self.operands(op_span, lhs, rhs);
                 let out = self.store().fresh();
                 let what = format!("`{}`", op.symbol());
-                self.must_be(at.l, &l, Class::Add, &what);
-                self.must_be(at.r, &r, Class::Add, &what);
+                self.must_be(at.l, &l, TypeClass::Add, &what);
+                self.must_be(at.r, &r, TypeClass::Add, &what);
                 let out_ty = out.clone();
                 if op == BinaryOp::Mul {
                     self.add(Constraint::Mul { l, r, out, at });
@@ -91,8 +91,8 @@ impl Infer<'_> {
             }
             BinaryOp::Pow => {
                 let (base, exponent, at) = self.operands(op_span, lhs, rhs);
-                self.must_be(at.l, &base, Class::Num, "`^`");
-                self.must_be(at.r, &exponent, Class::Num, "the exponent of `^`");
+                self.must_be(at.l, &base, TypeClass::Num, "`^`");
+                self.must_be(at.r, &exponent, TypeClass::Num, "the exponent of `^`");
                 self.add(Constraint::Pow { base: base.clone(), exponent, at });
                 self.solve();
                 base

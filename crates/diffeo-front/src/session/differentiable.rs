@@ -6,7 +6,7 @@
 
 use super::{lint, Entry, Session};
 use crate::db::{DefId, ModuleId};
-use crate::display::Printer;
+use crate::display::TypePrinter;
 use crate::elaborate;
 use crate::types::{Ty as Inferred, Why};
 use diffeo_base::{Diagnostic, Name, Span};
@@ -85,7 +85,7 @@ impl Session {
         let (name, span) = (info.name.clone(), info.span);
         let scheme = info.scheme.clone()?;
         let (function_args, ty) = self.instance_of(def)?;
-        let mut printer = Printer::new(&self.db);
+        let mut printer = TypePrinter::new(&self.db);
         let (Inferred::Fun(own), Inferred::Fun(function)) =
             (self.db.store.shallow(&scheme.ty), self.db.store.shallow(&ty))
         else {
@@ -158,7 +158,7 @@ impl Session {
         point: DefId,
     ) -> Option<Vec<Inferred>> {
         let (args, ty) = self.instance_of(point)?;
-        let found = Printer::new(&self.db).ty(&ty);
+        let found = TypePrinter::new(&self.db).ty(&ty);
         if self.db.store.unify(from, &ty).is_err() {
             let info = self.db.def(point);
             let message =

@@ -2,13 +2,13 @@
 
 use super::Session;
 use crate::db::ModuleId;
-use crate::display::{self, Printer};
+use crate::display::{self, TypePrinter};
 use crate::types::Ty;
 use diffeo_base::Name;
 use diffeo_syntax::ast::{Item, Module, PatId, PatKind};
 
 /// The sizes of an array, the outermost first: a number, a name, or nothing where it is not known.
-pub type Sizes = Vec<String>;
+pub type SizeNames = Vec<String>;
 
 /// A definition as other languages see it.
 #[derive(Clone, Default, Debug)]
@@ -20,9 +20,9 @@ pub struct Signature {
     /// What each parameter is called; none where it is taken apart.
     pub parameters: Vec<Option<Name>>,
     /// The sizes of each number, truth value and text that it takes, in the order of the type.
-    pub takes: Vec<Sizes>,
+    pub takes: Vec<SizeNames>,
     /// The same for what it gives.
-    pub gives: Vec<Sizes>,
+    pub gives: Vec<SizeNames>,
 }
 
 impl Session {
@@ -42,7 +42,7 @@ impl Session {
             parameters: parameters.unwrap_or_default(),
             ..Signature::default()
         };
-        let mut printer = Printer::new(&self.db);
+        let mut printer = TypePrinter::new(&self.db);
         let mut within = Vec::new();
         match self.db.store.shallow(&scheme.ty) {
             Ty::Fun(sides) => {
@@ -55,7 +55,13 @@ impl Session {
     }
 
     /// The sizes of each leaf of a type that is within arrays of such sizes.
-    fn leaves(&self, ty: &Ty, printer: &mut Printer<'_>, within: &mut Sizes, out: &mut Vec<Sizes>) {
+    fn leaves(
+        &self,
+        ty: &Ty,
+        printer: &mut TypePrinter<'_>,
+        within: &mut SizeNames,
+        out: &mut Vec<SizeNames>,
+    ) {
         match self.db.store.shallow(ty) {
             Ty::Unit if within.is_empty() => {}
             Ty::Tuple(parts) => {

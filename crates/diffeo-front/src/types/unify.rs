@@ -1,6 +1,6 @@
 //! Unification: makes two types or two sizes agree, and restricts a type to what an operation requires.
 
-use super::{Clash, Class, Size, SizeState, SizeVar, State, Store, Touch, Ty, TyVar, Why};
+use super::{Clash, Size, SizeState, SizeVar, Store, Touch, Ty, TyVar, TyVarState, TypeClass, Why};
 
 impl Store {
     fn occurs(&self, var: TyVar, ty: &Ty) -> bool {
@@ -24,14 +24,14 @@ impl Store {
             (Ty::Var(v), Ty::Var(w)) if v == w => Ok(()),
             // The older of two open variables stays, so that chains of variables stay short.
             (Ty::Var(v), Ty::Var(w))
-                if v < w && matches!(self.vars[w.0 as usize].state, State::Open) =>
+                if v < w && matches!(self.vars[w.0 as usize].state, TyVarState::Open) =>
             {
                 self.bind(*w, &a)
             }
-            (Ty::Var(v), _) if matches!(self.vars[v.0 as usize].state, State::Open) => {
+            (Ty::Var(v), _) if matches!(self.vars[v.0 as usize].state, TyVarState::Open) => {
                 self.bind(*v, &b)
             }
-            (_, Ty::Var(w)) if matches!(self.vars[w.0 as usize].state, State::Open) => {
+            (_, Ty::Var(w)) if matches!(self.vars[w.0 as usize].state, TyVarState::Open) => {
                 self.bind(*w, &a).map_err(|clash| match clash {
                     Clash::Types(x, y) => Clash::Types(y, x),
                     other => other,
@@ -86,13 +86,13 @@ impl Store {
         let differentiated = info.differentiated;
         let waiting = std::mem::take(&mut info.waiting);
         let name = info.name.clone();
-        info.state = State::Bound(ty.clone());
+        info.state = TyVarState::Bound(ty.clone());
         // What waits is tried again: two variables made one can decide an operator.
         self.released.extend(waiting);
         if let Ty::Var(w) = ty {
             let other = &mut self.vars[w.0 as usize];
             other.touch = other.touch.max(touch);
-            if matches!(other.state, State::Open) && other.name.is_none() {
+            if matches!(other.state, TyVarState::Open) && other.name.is_none() {
                 other.name = name;
             }
         }
@@ -103,7 +103,7 @@ impl Store {
             if let Err(clash) = self.require(ty, class, &why) {
                 if touch == Touch::Literal && why.what == "this literal" {
                     // As an Int the literal differs from the type in a way that can be shown.
-                    self.vars[v.0 as usize].state = State::Bound(Ty::Int);
+                    self.vars[v.0 as usize].state = TyVarState::Bound(Ty::Int);
                     return Err(Clash::Types(Ty::Int, ty.clone()));
                 }
                 return Err(clash);
@@ -119,7 +119,7 @@ impl Store {
     }
 
     /// Requires a type to be in a class.
-    pub fn require(&mut self, ty: &Ty, class: Class, why: &Why) -> Result<(), Clash> {
+    pub fn require(&mut self, ty: &Ty, class: TypeClass, why: &Why) -> Result<(), Clash> {
         let ty = self.shallow(ty);
         let fail = |ty: Ty| Err(Clash::Class(ty, class, why.clone()));
         match &ty {
@@ -127,9 +127,9 @@ impl Store {
             Ty::Var(v) => {
                 let info = &mut self.vars[v.0 as usize];
                 match info.state {
-                    State::Open => match info.class.meet(class) {
+                    TyVarState::Open => match info.class.meet(class) {
                         None => {
-                            info.class = Class::Any;
+                            info.class = TypeClass::Any;
                             info.class_why = None;
                             self.bind(*v, &Ty::Real)
                         }
@@ -144,36 +144,38 @@ impl Store {
                             Ok(())
                         }
                     },
-                    State::Rigid | State::General => {
-                        if info.class != Class::Any && info.class.meet(class) == Some(info.class) {
+                    TyVarState::Rigid | TyVarState::General => {
+                        if info.class != TypeClass::Any
+                            && info.class.meet(class) == Some(info.class)
+                        {
                             Ok(())
                         } else {
                             fail(ty)
                         }
                     }
-                    State::Bound(_) => unreachable!("shallow follows bound variables"),
+                    TyVarState::Bound(_) => unreachable!("shallow follows bound variables"),
                 }
             }
             Ty::Real => Ok(()),
             Ty::Int => match class {
-                Class::Any | Class::Add | Class::Ord | Class::Num => Ok(()),
-                Class::Vec => fail(ty),
+                TypeClass::Any | TypeClass::Add | TypeClass::Ord | TypeClass::Num => Ok(()),
+                TypeClass::Vec => fail(ty),
             },
             Ty::String => match class {
-                Class::Any | Class::Ord => Ok(()),
-                Class::Add | Class::Num | Class::Vec => fail(ty),
+                TypeClass::Any | TypeClass::Ord => Ok(()),
+                TypeClass::Add | TypeClass::Num | TypeClass::Vec => fail(ty),
             },
             Ty::Tuple(_) | Ty::Record(_) | Ty::Array(..) => match class {
-                Class::Any => Ok(()),
-                Class::Add | Class::Vec => {
+                TypeClass::Any => Ok(()),
+                TypeClass::Add | TypeClass::Vec => {
                     let parts = match &ty {
                         Ty::Tuple(ts) => {
-                            ts.iter().try_for_each(|t| self.require(t, Class::Vec, why))
+                            ts.iter().try_for_each(|t| self.require(t, TypeClass::Vec, why))
                         }
                         Ty::Record(fs) => {
-                            fs.iter().try_for_each(|(_, t)| self.require(t, Class::Vec, why))
+                            fs.iter().try_for_each(|(_, t)| self.require(t, TypeClass::Vec, why))
                         }
-                        Ty::Array(_, t) => self.require(t, Class::Vec, why),
+                        Ty::Array(_, t) => self.require(t, TypeClass::Vec, why),
                         _ => Ok(()),
                     };
                     parts.map_err(|clash| match clash {
@@ -181,10 +183,10 @@ impl Store {
                         other => other,
                     })
                 }
-                Class::Ord | Class::Num => fail(ty),
+                TypeClass::Ord | TypeClass::Num => fail(ty),
             },
             Ty::Bool | Ty::Unit | Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => {
-                if class == Class::Any {
+                if class == TypeClass::Any {
                     Ok(())
                 } else {
                     fail(ty)

@@ -11,12 +11,12 @@
 
 use super::wrapper::inner_product;
 use crate::polytypic::{self, Traversal};
-use crate::splice::Library;
+use crate::splice::TextDefinitions;
 use crate::{homomorphism, numbers, partial, System, Workspace};
 use diffeo_calculus::build::*;
-use diffeo_calculus::prim::real::{row, Derivative};
+use diffeo_calculus::prim::real::{row, DerivativeRule};
 use diffeo_calculus::prim::{Comparison, IntOp, Prim, RealOp};
-use diffeo_calculus::term::{Binder, GlobalId, Kind, Term};
+use diffeo_calculus::term::{Binder, GlobalId, Term, TermKind};
 use diffeo_calculus::ty::Ty;
 use std::rc::Rc;
 
@@ -26,7 +26,7 @@ pub(super) const ONE_HOT: u32 = 1;
 pub(super) const SCALE: u32 = 2;
 pub(super) const ADD: u32 = 3;
 
-fn library(w: &mut Workspace) -> Rc<Library> {
+fn library(w: &mut Workspace) -> Rc<TextDefinitions> {
     w.library("figure 8", &[include_str!("figure_8.core")], &[])
 }
 
@@ -36,7 +36,7 @@ fn delta_type(w: &mut Workspace) -> Ty {
 
 fn delta(w: &mut Workspace, tag: u32, fields: Vec<Term>) -> Term {
     let id = library(w).data("Delta2");
-    term(Kind::Con(id, [Ty::Real].into(), tag, fields))
+    term(TermKind::Con(id, [Ty::Real].into(), tag, fields))
 }
 
 // D²
@@ -152,12 +152,12 @@ fn by_partials(w: &mut Workspace, ty: &Ty, op: RealOp, args: &[Term], sum: Sum<'
     let y = w.binder("y", Ty::Real);
     let dy = match (row(op).derivative, &dxs[..]) {
         // min and max are one of their operands (ours).
-        (Derivative::Select, [first, second]) => {
+        (DerivativeRule::Select, [first, second]) => {
             let chosen = partial::derivative(op, 0, &xs, &var(&y), &real(0.0));
             let chosen = compare(Comparison::Eq, Ty::Real, chosen, real(1.0));
             if_(chosen, first.clone(), second.clone())
         }
-        (Derivative::Partials(_) | Derivative::Select, _) => {
+        (DerivativeRule::Partials(_) | DerivativeRule::Select, _) => {
             let dfs = (0..xs.len()).map(|i| partial::derivative(op, i, &xs, &var(&y), &real(0.0)));
             let terms = dfs.zip(dxs).collect();
             sum(w, terms)

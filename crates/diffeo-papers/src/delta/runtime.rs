@@ -16,7 +16,7 @@
 //! skipped (0 × ∞ would be nan). Instead of building a `Let` for each binding, which section 7.3 leaves open,
 //! the array of bindings is gone through from the last to the first.
 
-use crate::splice::Library;
+use crate::splice::TextDefinitions;
 use crate::{System, Workspace};
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::ty::Ty;
@@ -49,7 +49,7 @@ pub(crate) const ADD: u32 = 2;
 pub(crate) const VAR: u32 = 3;
 
 /// The supporting functions for a system.
-pub(crate) fn library(w: &mut Workspace, system: &System) -> Rc<Library> {
+pub(crate) fn library(w: &mut Workspace, system: &System) -> Rc<TextDefinitions> {
     let arrays = matches!(system, System::Delta(choices) if choices.arrays);
     if arrays {
         w.library("arrays", &[FIGURE_10, ARRAYS], WITH_ARRAYS)

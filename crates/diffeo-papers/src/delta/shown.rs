@@ -10,14 +10,14 @@
 //! are x1, x2, … in the order in which they were made.
 
 use super::{naive, runtime, wrapper};
-use crate::engine::Engine;
+use crate::engine::TranslatingEngine;
 use crate::{derived, Delta, Workspace};
 use diffeo_base::{deep, field_name};
 use diffeo_calculus::eval::reals::primal;
 use diffeo_calculus::eval::{Machine, Options, RuntimeError};
 use diffeo_calculus::leaves;
 use diffeo_calculus::print::print_real;
-use diffeo_calculus::term::{Global, GlobalId, Kind, Program, Term};
+use diffeo_calculus::term::{Global, GlobalId, Program, Term, TermKind};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use std::fmt;
@@ -75,7 +75,7 @@ pub fn figure_12(
 ) -> Result<Shown, RuntimeError> {
     let source = program.globals[e.0 as usize].clone();
     let mut w = Workspace::new(program);
-    derived::prepare(&mut w, Engine::Delta(Delta::default()));
+    derived::prepare(&mut w, TranslatingEngine::Delta(Delta::default()));
     let deltas = wrapper::deltas(&mut w, e, Delta::default());
     let r = wrapper::r(&mut w, e, Delta::default());
     let mut machine = Machine::translating(Box::new(w), options);
@@ -111,7 +111,7 @@ pub fn naive(
 ) -> Result<Option<Shown>, RuntimeError> {
     let source = program.globals[e.0 as usize].clone();
     let mut w = Workspace::new(program);
-    derived::prepare(&mut w, Engine::Dual);
+    derived::prepare(&mut w, TranslatingEngine::Dual);
     let deltas = naive::deltas(&mut w, e);
     let r = naive::r2(&mut w, e);
     let mut machine = Machine::translating(Box::new(w), options);
@@ -193,12 +193,12 @@ impl Named {
 
 /// The parameter of a function, and the variables that it is taken apart into at the beginning.
 fn parameter(source: &Global) -> Named {
-    let Kind::Lam(x, body) = &source.body.kind else { return Named::new("x") };
+    let TermKind::Lam(x, body) = &source.body.kind else { return Named::new("x") };
     let mut named = Named::new(&x.var.name);
-    if let Kind::Let(bindings, _) = &body.kind {
+    if let TermKind::Let(bindings, _) = &body.kind {
         for (binder, value) in bindings {
             match &value.kind {
-                Kind::Proj(_, i, of) if is_variable(of, x.var.id) => {
+                TermKind::Proj(_, i, of) if is_variable(of, x.var.id) => {
                     named.components.push((*i, Named::new(&binder.var.name)));
                 }
                 _ => {}
@@ -209,7 +209,7 @@ fn parameter(source: &Global) -> Named {
 }
 
 fn is_variable(t: &Term, id: u32) -> bool {
-    matches!(&t.kind, Kind::Var(x) if x.id == id)
+    matches!(&t.kind, TermKind::Var(x) if x.id == id)
 }
 
 struct Reader<'p> {

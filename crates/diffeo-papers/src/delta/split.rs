@@ -12,8 +12,8 @@
 use super::{runtime, translate};
 use crate::{homomorphism, System, Workspace};
 use diffeo_calculus::build::*;
-use diffeo_calculus::prim::{Prim, Shape, SizePattern};
-use diffeo_calculus::term::{Kind, Term};
+use diffeo_calculus::prim::{Prim, SizePattern, SizeShape};
+use diffeo_calculus::term::{Term, TermKind};
 use diffeo_calculus::ty::Ty;
 use std::rc::Rc;
 
@@ -71,7 +71,7 @@ pub(crate) fn array(w: &mut Workspace, system: &System, xs: &[Term]) -> Term {
     let dual = translate::real_type(w, system);
     let part = |k: usize, t: Ty| {
         let items = xs.iter().map(|x| proj(&dual, k, x.clone())).collect();
-        term(Kind::Array(t, items))
+        term(TermKind::Array(t, items))
     };
     let delta = runtime::delta(w, system);
     let parts = vec![part(0, Ty::Real), part(1, delta)];
@@ -163,26 +163,26 @@ fn update(w: &mut Workspace, system: &System, a: &Ty, args: &[Term]) -> Option<T
 }
 
 /// The shape of a translated value, in which the sizes stand at the numbers.
-pub(crate) fn shape(w: &Workspace, shape: &Shape, a: &Ty) -> Shape {
+pub(crate) fn shape(w: &Workspace, shape: &SizeShape, a: &Ty) -> SizeShape {
     match (shape, a) {
-        (Shape::Array(size, row), Ty::Array(element)) if **element == Ty::Real => {
-            Shape::Tuple(vec![Shape::Array(*size, row.clone()), Shape::Any])
+        (SizeShape::Array(size, row), Ty::Array(element)) if **element == Ty::Real => {
+            SizeShape::Tuple(vec![SizeShape::Array(*size, row.clone()), SizeShape::Any])
         }
-        (Shape::Array(size, row), Ty::Array(element)) => {
-            Shape::Array(*size, Box::new(self::shape(w, row, element)))
+        (SizeShape::Array(size, row), Ty::Array(element)) => {
+            SizeShape::Array(*size, Box::new(self::shape(w, row, element)))
         }
-        (Shape::Tuple(parts), _) => {
+        (SizeShape::Tuple(parts), _) => {
             let types = a.components().unwrap_or_default();
-            Shape::Tuple(parts.iter().zip(&types).map(|(s, t)| self::shape(w, s, t)).collect())
+            SizeShape::Tuple(parts.iter().zip(&types).map(|(s, t)| self::shape(w, s, t)).collect())
         }
-        (Shape::Data(constructors), Ty::Data(id, args)) => {
+        (SizeShape::Data(constructors), Ty::Data(id, args)) => {
             let decl = &w.datas[id.0 as usize];
-            let of = |(tag, shapes): (usize, &Vec<Shape>)| {
+            let of = |(tag, shapes): (usize, &Vec<SizeShape>)| {
                 let fields = decl.fields(tag as u32, args);
                 shapes.iter().zip(&fields).map(|(s, t)| self::shape(w, s, t)).collect()
             };
-            Shape::Data(constructors.iter().enumerate().map(of).collect())
+            SizeShape::Data(constructors.iter().enumerate().map(of).collect())
         }
-        (Shape::Any | Shape::Array(..) | Shape::Data(_), _) => shape.clone(),
+        (SizeShape::Any | SizeShape::Array(..) | SizeShape::Data(_), _) => shape.clone(),
     }
 }

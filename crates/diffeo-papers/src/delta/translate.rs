@@ -6,7 +6,7 @@
 //!
 //! Invariants: if Γ ⊢ e : A then D{Γ} ⊢ D{e} : M D{A}; the Delta of every dual number is `Zero` or `Var id`.
 //!
-//! The equations are the paper's. The code that comes out is what they reduce to: a [`Block`] is a
+//! The equations are the paper's. The code that comes out is what they reduce to: a [`DoBlock`] is a
 //! `do { … }` in the making, a list of bindings with the state after them, so that `x ← e` is a binding and
 //! `pure e` is nothing, and the code is as long as the source, up to a constant. Values are *atoms*
 //! (variables, projections, literals) and may stand several times.
@@ -21,7 +21,7 @@ use diffeo_base::Span;
 use diffeo_calculus::build::*;
 use diffeo_calculus::prim::Prim;
 use diffeo_calculus::term::{
-    Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term,
+    Arm, Binder, Build, Case, Control, Global, GlobalId, Lit, Loop, Term, TermKind,
 };
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::typing::{first_order, literal_type};
@@ -55,7 +55,7 @@ pub(crate) fn dual(
 
 fn con(ty: &Ty, tag: u32, fields: Vec<Term>) -> Term {
     match ty {
-        Ty::Data(id, args) => term(Kind::Con(*id, args.clone(), tag, fields)),
+        Ty::Data(id, args) => term(TermKind::Con(*id, args.clone(), tag, fields)),
         _ => tuple(vec![ty.clone()], fields),
     }
 }
@@ -79,10 +79,10 @@ pub(crate) fn definition(
 ) -> Term {
     let state = runtime::state(w, system);
     let constant = is_first_order(w, &source.ty);
-    let mut t = Translator { w, system, state, variables: HashMap::new() };
+    let mut t = DeltaTranslator { w, system, state, variables: HashMap::new() };
     match &source.body.kind {
         // f_rev = D{λx. e}
-        Kind::Lam(x, body) => t.function(x, body).0,
+        TermKind::Lam(x, body) => t.function(x, body).0,
         // (ours) A constant is evaluated once; it is closed, so its Deltas are Zero.
         _ if constant => homomorphism::lift(t.w, system, &source.ty, None, global(id)),
         // (ours) So is one with functions in it, and a function that is not written as one. Their Deltas may be
@@ -90,7 +90,7 @@ pub(crate) fn definition(
         _ => {
             let start = runtime::function(t.w, system, "start");
             let s = t.w.binder("s", t.state.clone());
-            let mut block = Block::new(var(&s));
+            let mut block = DoBlock::new(var(&s));
             let value = t.term(&source.body, &mut block);
             bind(s, app(global(start), int(CLOSED)), block.close_with(value))
         }
@@ -98,15 +98,15 @@ pub(crate) fn definition(
 }
 
 /// `do { … }` in the making.
-struct Block {
-    steps: Vec<Step>,
+struct DoBlock {
+    steps: Vec<DoStatement>,
     /// The state after the steps.
     state: Term,
     /// Whether that is still the state before them: the block is `pure`.
     pure: bool,
 }
 
-enum Step {
+enum DoStatement {
     Let(Binder, Term),
     /// A variable of the source.
     Source(Binder, Term),
@@ -114,14 +114,14 @@ enum Step {
 }
 
 /// An atom of a translated type.
-struct Value {
+struct TypedAtom {
     term: Term,
     ty: Ty,
 }
 
-impl Block {
-    fn new(state: Term) -> Block {
-        Block { steps: Vec::new(), state, pure: true }
+impl DoBlock {
+    fn new(state: Term) -> DoBlock {
+        DoBlock { steps: Vec::new(), state, pure: true }
     }
 
     /// `do { …; pure value }` where nothing of the state is wanted.
@@ -130,11 +130,13 @@ impl Block {
         let mut bindings = Vec::new();
         for step in self.steps.into_iter().rev() {
             match step {
-                Step::Let(x, value) | Step::Source(x, value) => bindings.push((x, value)),
-                Step::LetRec(f, function) => {
+                DoStatement::Let(x, value) | DoStatement::Source(x, value) => {
+                    bindings.push((x, value))
+                }
+                DoStatement::LetRec(f, function) => {
                     bindings.reverse();
                     body = bind_all(std::mem::take(&mut bindings), body);
-                    body = term(Kind::LetRec(f, Box::new(function), Box::new(body)));
+                    body = term(TermKind::LetRec(f, Box::new(function), Box::new(body)));
                 }
             }
         }
@@ -145,23 +147,23 @@ impl Block {
     /// The term of the last step, if this atom names it and it is no variable of the source.
     fn last(&mut self, atom: &Term) -> Option<Term> {
         match (&atom.kind, self.steps.last()) {
-            (Kind::Var(x), Some(Step::Let(binder, _))) if *x == binder.var => {
+            (TermKind::Var(x), Some(DoStatement::Let(binder, _))) if *x == binder.var => {
                 match self.steps.pop() {
-                    Some(Step::Let(_, value)) => Some(value),
-                    Some(Step::Source(..) | Step::LetRec(..)) | None => None,
+                    Some(DoStatement::Let(_, value)) => Some(value),
+                    Some(DoStatement::Source(..) | DoStatement::LetRec(..)) | None => None,
                 }
             }
             _ => None,
         }
     }
 
-    fn close_with(mut self, value: Value) -> Term {
+    fn close_with(mut self, value: TypedAtom) -> Term {
         let last = self.last(&value.term);
         self.close(last.unwrap_or(value.term))
     }
 }
 
-struct Translator<'w> {
+struct DeltaTranslator<'w> {
     w: &'w mut Workspace,
     system: &'w System,
     /// `DeltaState`
@@ -170,7 +172,7 @@ struct Translator<'w> {
     variables: HashMap<u32, (Term, Ty)>,
 }
 
-impl Translator<'_> {
+impl DeltaTranslator<'_> {
     fn ty(&mut self, a: &Ty) -> Ty {
         homomorphism::ty(self.w, self.system, a)
     }
@@ -188,27 +190,27 @@ impl Translator<'_> {
     }
 
     /// `name = t`
-    fn let_(&mut self, block: &mut Block, name: &str, ty: Ty, t: Term) -> Value {
+    fn let_(&mut self, block: &mut DoBlock, name: &str, ty: Ty, t: Term) -> TypedAtom {
         if is_atom(&t) {
-            return Value { term: t, ty };
+            return TypedAtom { term: t, ty };
         }
         let binder = self.w.binder(name, ty.clone());
-        let value = Value { term: var(&binder), ty };
-        block.steps.push(Step::Let(binder, t));
+        let value = TypedAtom { term: var(&binder), ty };
+        block.steps.push(DoStatement::Let(binder, t));
         value
     }
 
     /// `name ← m`, given `m s` at the state of the block.
-    fn run(&mut self, block: &mut Block, name: &str, a: &Ty, m: Term) -> Value {
+    fn run(&mut self, block: &mut DoBlock, name: &str, a: &Ty, m: Term) -> TypedAtom {
         let ty = self.pair(a);
         let both = self.let_(block, name, ty.clone(), m);
         block.state = proj(&ty, 1, both.term.clone());
         block.pure = false;
-        Value { term: proj(&ty, 0, both.term), ty: a.clone() }
+        TypedAtom { term: proj(&ty, 0, both.term), ty: a.clone() }
     }
 
     /// `f x`
-    fn call(&mut self, block: &mut Block, f: &Value, x: Term, span: Span) -> Value {
+    fn call(&mut self, block: &mut DoBlock, f: &TypedAtom, x: Term, span: Span) -> TypedAtom {
         // D{A} → DeltaState → (D{B}, DeltaState)
         let result = codomain(&codomain(&f.ty)).components().map_or(Ty::Unit, |c| c[0].clone());
         let called = Term::new(app(f.term.clone(), x).kind, span);
@@ -217,11 +219,13 @@ impl Translator<'_> {
     }
 
     /// The value of a block with its state.
-    fn finish(&mut self, mut block: Block, value: Value) -> Term {
+    fn finish(&mut self, mut block: DoBlock, value: TypedAtom) -> Term {
         let ty = self.pair(&value.ty);
         // `r.0` with the state `r.1` is `r`: tail calls stay tail calls.
-        if let (Kind::Proj(_, 0, a), Kind::Proj(_, 1, b)) = (&value.term.kind, &block.state.kind) {
-            if let (Kind::Var(x), Kind::Var(y)) = (&a.kind, &b.kind) {
+        if let (TermKind::Proj(_, 0, a), TermKind::Proj(_, 1, b)) =
+            (&value.term.kind, &block.state.kind)
+        {
+            if let (TermKind::Var(x), TermKind::Var(y)) = (&a.kind, &b.kind) {
                 if x == y && !block.pure {
                     let all = (**a).clone();
                     let last = block.last(&all);
@@ -231,16 +235,16 @@ impl Translator<'_> {
         }
         let last = block.last(&value.term);
         let state = block.state.clone();
-        block.close(term(Kind::Tuple(ty, vec![last.unwrap_or(value.term), state])))
+        block.close(term(TermKind::Tuple(ty, vec![last.unwrap_or(value.term), state])))
     }
 
     /// What `make` makes of the branches: with their states, unless all are pure.
     fn join(
         &mut self,
-        block: &mut Block,
-        branches: Vec<(Block, Value)>,
+        block: &mut DoBlock,
+        branches: Vec<(DoBlock, TypedAtom)>,
         make: impl FnOnce(Vec<Term>) -> Term,
-    ) -> Value {
+    ) -> TypedAtom {
         let ty = branches.first().map_or(Ty::Unit, |(_, value)| value.ty.clone());
         if branches.iter().all(|(branch, _)| branch.pure) {
             let terms = branches.into_iter().map(|(branch, value)| branch.close_with(value));
@@ -252,8 +256,8 @@ impl Translator<'_> {
         self.run(block, "r", &ty, joined)
     }
 
-    fn branch(&mut self, block: &Block, e: &Term) -> (Block, Value) {
-        let mut branch = Block::new(block.state.clone());
+    fn branch(&mut self, block: &DoBlock, e: &Term) -> (DoBlock, TypedAtom) {
+        let mut branch = DoBlock::new(block.state.clone());
         let value = self.term(e, &mut branch);
         (branch, value)
     }
@@ -262,7 +266,7 @@ impl Translator<'_> {
     fn function(&mut self, x: &Binder, body: &Term) -> (Term, Ty) {
         let x = self.binder(x);
         let s = self.w.binder("s", self.state.clone());
-        let mut block = Block::new(var(&s));
+        let mut block = DoBlock::new(var(&s));
         let value = self.term(body, &mut block);
         let result = Ty::fun(self.state.clone(), self.pair(&value.ty));
         let ty = Ty::fun(x.ty.clone(), result);
@@ -270,59 +274,59 @@ impl Translator<'_> {
         (lam(x, lam(s, body)), ty)
     }
 
-    fn values(&mut self, es: &[Term], block: &mut Block) -> Vec<Value> {
+    fn values(&mut self, es: &[Term], block: &mut DoBlock) -> Vec<TypedAtom> {
         es.iter().map(|e| self.term(e, block)).collect()
     }
 
-    fn terms(&mut self, es: &[Term], block: &mut Block) -> Vec<Term> {
+    fn terms(&mut self, es: &[Term], block: &mut DoBlock) -> Vec<Term> {
         es.iter().map(|e| self.term(e, block).term).collect()
     }
 
     /// D{e}
-    fn term(&mut self, e: &Term, block: &mut Block) -> Value {
+    fn term(&mut self, e: &Term, block: &mut DoBlock) -> TypedAtom {
         deep(|| self.kind(e, block))
     }
 
-    fn kind(&mut self, e: &Term, block: &mut Block) -> Value {
+    fn kind(&mut self, e: &Term, block: &mut DoBlock) -> TypedAtom {
         match &e.kind {
             // D{x} = pure x
-            Kind::Var(x) => match self.variables.get(&x.id) {
-                Some((term, ty)) => Value { term: term.clone(), ty: ty.clone() },
-                None => Value { term: e.clone(), ty: Ty::Unit },
+            TermKind::Var(x) => match self.variables.get(&x.id) {
+                Some((term, ty)) => TypedAtom { term: term.clone(), ty: ty.clone() },
+                None => TypedAtom { term: e.clone(), ty: Ty::Unit },
             },
             // D{λx. e} = pure λx. D{e}
-            Kind::Lam(x, body) => {
+            TermKind::Lam(x, body) => {
                 let (f, ty) = self.function(x, body);
                 self.let_(block, "f", ty, Term::new(f.kind, e.span))
             }
             // D{let x = e₁ in e₂} = do { x ← D{e₁}; D{e₂} }
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 for (x, value) in bindings {
                     let value = self.term(value, block);
                     let x = self.binder(x);
                     // What was made last gets the name of the source.
                     let t = block.last(&value.term).unwrap_or(value.term);
-                    block.steps.push(Step::Source(x, t));
+                    block.steps.push(DoStatement::Source(x, t));
                 }
                 self.term(body, block)
             }
             // D{letrec f = λx. e₁ in e₂} = letrec f = λx. D{e₁} in D{e₂} (ours)
-            Kind::LetRec(f, function, body) => {
+            TermKind::LetRec(f, function, body) => {
                 let f = self.binder(f);
-                if let Kind::Lam(x, inner) = &function.kind {
+                if let TermKind::Lam(x, inner) = &function.kind {
                     let function = self.function(x, inner).0;
-                    block.steps.push(Step::LetRec(f, function));
+                    block.steps.push(DoStatement::LetRec(f, function));
                 }
                 self.term(body, block)
             }
             // D{e₁ e₂} = do { f ← D{e₁}; x ← D{e₂}; f x }
-            Kind::App(f, x) => {
+            TermKind::App(f, x) => {
                 let f = self.term(f, block);
                 let x = self.term(x, block);
                 self.call(block, &f, x.term, e.span)
             }
             // D{inl e} = do { x ← D{e}; pure (inl x) }
-            Kind::Con(id, args, tag, es) => {
+            TermKind::Con(id, args, tag, es) => {
                 let ty = self.ty(&Ty::Data(*id, args.clone()));
                 let xs = self.terms(es, block);
                 let x = con(&ty, *tag, xs);
@@ -330,9 +334,9 @@ impl Translator<'_> {
             }
             // D{case e₀ of inl x₁ → e₁, inr x₂ → e₂}
             //   = do { x ← D{e₀}; case x of inl x₁ → D{e₁}, inr x₂ → D{e₂} }
-            Kind::Case(case) => self.case(case, block, e.span),
+            TermKind::Case(case) => self.case(case, block, e.span),
             // D{if e₀ then e₁ else e₂} = do { x ← D{e₀}; if x then D{e₁} else D{e₂} } (a sum without payload)
-            Kind::If(c, yes, no) => {
+            TermKind::If(c, yes, no) => {
                 let c = self.term(c, block).term;
                 let branches = vec![self.branch(block, yes), self.branch(block, no)];
                 let span = e.span;
@@ -343,60 +347,60 @@ impl Translator<'_> {
                 })
             }
             // D{(e₁, e₂)} = do { x ← D{e₁}; y ← D{e₂}; pure (x, y) }
-            Kind::Tuple(a, es) => {
+            TermKind::Tuple(a, es) => {
                 let ty = self.ty(a);
                 let xs = self.terms(es, block);
-                self.let_(block, "t", ty.clone(), term(Kind::Tuple(ty, xs)))
+                self.let_(block, "t", ty.clone(), term(TermKind::Tuple(ty, xs)))
             }
             // D{fst e} = do { x ← D{e}; pure (fst x) }
-            Kind::Proj(_, i, of) => {
+            TermKind::Proj(_, i, of) => {
                 let x = self.term(of, block);
                 let ty = x.ty.components().map_or(Ty::Unit, |types| types[*i].clone());
-                Value { term: term(Kind::Proj(x.ty, *i, Box::new(x.term))), ty }
+                TypedAtom { term: term(TermKind::Proj(x.ty, *i, Box::new(x.term))), ty }
             }
             // D{k} = pure k
-            Kind::Lit(k @ (Lit::Int(_) | Lit::Bool(_) | Lit::String(_) | Lit::Unit)) => {
-                Value { term: e.clone(), ty: literal_type(k) }
+            TermKind::Lit(k @ (Lit::Int(_) | Lit::Bool(_) | Lit::String(_) | Lit::Unit)) => {
+                TypedAtom { term: e.clone(), ty: literal_type(k) }
             }
             // D{r} = pure (r, Zero)
-            Kind::Lit(Lit::Real(r)) => {
+            TermKind::Lit(Lit::Real(r)) => {
                 let ty = real_type(self.w, self.system);
                 let r = constant(self.w, self.system, real(*r));
                 self.let_(block, "r", ty, r)
             }
             // D{f} = f_rev, the translation of its definition (section 7.5)
-            Kind::Global(id) => self.global(*id),
+            TermKind::Global(id) => self.global(*id),
             // D{[e₁, …]} = do { x₁ ← D{e₁}; …; pure [x₁, …] } (ours)
-            Kind::Array(a, es) => {
+            TermKind::Array(a, es) => {
                 let ty = self.ty(&Ty::array(a.clone()));
                 let xs = self.terms(es, block);
                 let array = match self.system.splits(a) {
                     true => split::array(self.w, self.system, &xs),
-                    false => term(Kind::Array(self.ty(a), xs)),
+                    false => term(TermKind::Array(self.ty(a), xs)),
                 };
                 self.let_(block, "xs", ty, array)
             }
-            Kind::Build(build) => self.build(build, block, e.span),
-            Kind::Loop(l) => self.loop_(l, block, e.span),
-            Kind::Prim(p, es) => {
+            TermKind::Build(build) => self.build(build, block, e.span),
+            TermKind::Loop(l) => self.loop_(l, block, e.span),
+            TermKind::Prim(p, es) => {
                 let xs = self.values(es, block);
                 self.prim(p, xs, e, block)
             }
-            Kind::Diff(d, es) => self.diff(d, es, e, block),
+            TermKind::Diff(d, es) => self.diff(d, es, e, block),
         }
     }
 
-    fn global(&mut self, id: GlobalId) -> Value {
+    fn global(&mut self, id: GlobalId) -> TypedAtom {
         let source = self.w.global(id).ty.clone();
         let ty = self.ty(&source);
         if inert(self.w, &source) {
-            return Value { term: global(id), ty };
+            return TypedAtom { term: global(id), ty };
         }
         let f = global(self.w.translated(self.system, id));
-        Value { term: f, ty }
+        TypedAtom { term: f, ty }
     }
 
-    fn case(&mut self, case: &Case, block: &mut Block, span: Span) -> Value {
+    fn case(&mut self, case: &Case, block: &mut DoBlock, span: Span) -> TypedAtom {
         let scrutinee = self.term(&case.scrutinee, block).term;
         let (id, args) = &case.data;
         let data = homomorphism::variant(self.w, self.system, *id, args);
@@ -418,22 +422,22 @@ impl Translator<'_> {
                 .map(|((tag, binders), body)| Arm { tag, binders, body })
                 .collect();
             let default = terms.next();
-            Term::new(Kind::Case(Box::new(Case { scrutinee, data, arms, default })), span)
+            Term::new(TermKind::Case(Box::new(Case { scrutinee, data, arms, default })), span)
         })
     }
 
     /// D{build (e₁, λi. e₂)} = do { n ← D{e₁}; sequence_A (build (n, λi. D{e₂})) } (section 10.2)
-    fn build(&mut self, b: &Build, block: &mut Block, span: Span) -> Value {
+    fn build(&mut self, b: &Build, block: &mut DoBlock, span: Span) -> TypedAtom {
         let count = self.term(&b.count, block).term;
         let index = self.binder(&b.index);
         let a = self.ty(&b.element);
         let s = self.w.binder("s", self.state.clone());
-        let mut body = Block::new(var(&s));
+        let mut body = DoBlock::new(var(&s));
         let value = self.term(&b.body, &mut body);
         let array = self.ty(&Ty::array(b.element.clone()));
         let split = self.system.splits(&b.element);
         let made = |count, index, body, element| {
-            Term::new(Kind::Build(Box::new(Build { count, index, body, element })), span)
+            Term::new(TermKind::Build(Box::new(Build { count, index, body, element })), span)
         };
         if body.pure {
             let body = body.close_with(value);
@@ -458,7 +462,7 @@ impl Translator<'_> {
     }
 
     /// D{loop x = e₁ … do e₂} = do { x ← D{e₁}; … }: the state goes from step to step (ours).
-    fn loop_(&mut self, l: &Loop, block: &mut Block, span: Span) -> Value {
+    fn loop_(&mut self, l: &Loop, block: &mut DoBlock, span: Span) -> TypedAtom {
         let init = self.term(&l.init, block).term;
         let count = match &l.control {
             Control::Count { count, .. } => Some(self.term(count, block).term),
@@ -476,23 +480,23 @@ impl Translator<'_> {
                 self.binder(&l.state);
                 let start = runtime::function(self.w, self.system, "start");
                 let own = self.w.binder("s", self.state.clone());
-                let mut inner = Block::new(var(&own));
+                let mut inner = DoBlock::new(var(&own));
                 let value = self.term(condition, &mut inner);
                 Control::While(match inner.pure {
                     true => inner.close_with(value),
                     false => bind(own, app(global(start), int(0)), inner.close_with(value)),
                 })
             }
-            (Control::Count { .. }, None) => return Value { term: init, ty: a },
+            (Control::Count { .. }, None) => return TypedAtom { term: init, ty: a },
         };
         let seen = self.variables.get(&l.state.var.id).cloned();
         let x = self.binder(&l.state);
-        let mut body = Block::new(proj(&both, 1, var(&s)));
+        let mut body = DoBlock::new(proj(&both, 1, var(&s)));
         let value = self.term(&l.body, &mut body);
         let pure = body.pure;
         let current = if pure { var(&x) } else { proj(&both, 0, var(&s)) };
         let control = match (control, seen.map(|(t, _)| t.kind)) {
-            (Control::While(condition), Some(Kind::Var(of))) => {
+            (Control::While(condition), Some(TermKind::Var(of))) => {
                 let binder = Binder { var: of, ty: a.clone() };
                 Control::While(bind(binder, current.clone(), condition))
             }
@@ -501,13 +505,13 @@ impl Translator<'_> {
         if pure {
             let body = body.close_with(value);
             let l = Loop { state: x, init, control, body };
-            return self.let_(block, "x", a, Term::new(Kind::Loop(Box::new(l)), span));
+            return self.let_(block, "x", a, Term::new(TermKind::Loop(Box::new(l)), span));
         }
-        body.steps.insert(0, Step::Source(x, current));
+        body.steps.insert(0, DoStatement::Source(x, current));
         let body = self.finish(body, value);
-        let init = term(Kind::Tuple(both, vec![init, block.state.clone()]));
+        let init = term(TermKind::Tuple(both, vec![init, block.state.clone()]));
         let l = Loop { state: s, init, control, body };
-        self.run(block, "r", &a, Term::new(Kind::Loop(Box::new(l)), span))
+        self.run(block, "r", &a, Term::new(TermKind::Loop(Box::new(l)), span))
     }
 }
 
@@ -534,12 +538,12 @@ fn sequence(w: &mut Workspace, system: &System, a: &Ty) -> GlobalId {
         let step = Ty::tuple(vec![a.clone(), state.clone()]);
         let r = w.binder("r", step.clone());
         let ran = app(index(&m, ms.clone(), var(&i)), proj(&to, 1, var(&both)));
-        let one = term(Kind::Array(a.clone(), vec![proj(&step, 0, var(&r))]));
+        let one = term(TermKind::Array(a.clone(), vec![proj(&step, 0, var(&r))]));
         let grown = prim(Prim::Append(a.clone()), vec![proj(&to, 0, var(&both)), one]);
         let next = vec![grown, proj(&step, 1, var(&r))];
-        let body = bind(r, ran, term(Kind::Tuple(to.clone(), next)));
-        let none = term(Kind::Array(a.clone(), vec![]));
-        let init = term(Kind::Tuple(to.clone(), vec![none, proj(&from, 1, var(&p))]));
+        let body = bind(r, ran, term(TermKind::Tuple(to.clone(), next)));
+        let none = term(TermKind::Array(a.clone(), vec![]));
+        let init = term(TermKind::Tuple(to.clone(), vec![none, proj(&from, 1, var(&p))]));
         lam(p, count_loop(both, init, i, length(&m, ms), body))
     })
 }
@@ -554,17 +558,17 @@ pub(crate) fn function(
 ) -> Term {
     let state = runtime::state(w, system);
     let variables = variables.iter().map(|(x, y)| (*x, (var(y), y.ty.clone()))).collect();
-    let mut t = Translator { w, system, state, variables };
+    let mut t = DeltaTranslator { w, system, state, variables };
     match &e.kind {
-        Kind::Lam(x, body) => t.function(x, body).0,
-        Kind::LetRec(f, function, _) => {
+        TermKind::Lam(x, body) => t.function(x, body).0,
+        TermKind::LetRec(f, function, _) => {
             let f = t.binder(f);
             let function = match &function.kind {
-                Kind::Lam(x, body) => t.function(x, body).0,
+                TermKind::Lam(x, body) => t.function(x, body).0,
                 _ => (**function).clone(),
             };
             let itself = Box::new(var(&f));
-            term(Kind::LetRec(f, Box::new(function), itself))
+            term(TermKind::LetRec(f, Box::new(function), itself))
         }
         _ => e.clone(),
     }

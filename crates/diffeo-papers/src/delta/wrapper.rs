@@ -18,7 +18,7 @@ use crate::polytypic::{Pointwise, Traversal};
 use crate::{homomorphism, Delta, System, Workspace};
 use diffeo_calculus::build::*;
 use diffeo_calculus::prim::{IntOp, Prim};
-use diffeo_calculus::term::{Arm, Binder, Case, GlobalId, Kind, Term};
+use diffeo_calculus::term::{Arm, Binder, Case, GlobalId, Term, TermKind};
 use diffeo_calculus::ty::Ty;
 
 /// `R{e} : S × δT → δS` of a definition `e : S → T` between first-order types.
@@ -59,7 +59,7 @@ pub fn vjp(w: &mut Workspace, choices: Delta, s: &Ty, t: &Ty) -> GlobalId {
         let u = call2(w, &system, "resume", state, m);
         let gradient = look_up(w, &system, s, u, s0, &mut inner);
         let pullback = lam(dt, bind_all(inner, gradient));
-        lam(p, bind_all(steps, term(Kind::Tuple(to.clone(), vec![primal, pullback]))))
+        lam(p, bind_all(steps, term(TermKind::Tuple(to.clone(), vec![primal, pullback]))))
     })
 }
 
@@ -82,7 +82,7 @@ pub fn deltas(w: &mut Workspace, e: GlobalId, choices: Delta) -> GlobalId {
     })
 }
 
-type Steps = Vec<(Binder, Term)>;
+type Bindings = Vec<(Binder, Term)>;
 
 /// The body of R, for a translated function.
 fn reverse(
@@ -112,7 +112,7 @@ fn call2(w: &mut Workspace, system: &System, name: &str, x: Term, y: Term) -> Te
     app(app(global(runtime::function(w, system, name)), x), y)
 }
 
-fn named(w: &mut Workspace, name: &str, ty: Ty, value: Term, steps: &mut Steps) -> Term {
+fn named(w: &mut Workspace, name: &str, ty: Ty, value: Term, steps: &mut Bindings) -> Term {
     let binder = w.binder(name, ty);
     let x = var(&binder);
     steps.push((binder, value));
@@ -125,7 +125,7 @@ fn init_vars(
     system: &System,
     s: &Ty,
     point: Term,
-    steps: &mut Steps,
+    steps: &mut Bindings,
 ) -> (Term, Term) {
     let dual = translate::real_type(w, system);
     let one_more = |id: &Term| prim(Prim::Int(IntOp::Add), vec![id.clone(), int(1)]);
@@ -150,7 +150,13 @@ fn init_vars(
 }
 
 /// Result and state of what a translated function gave.
-fn split(w: &mut Workspace, system: &System, t: &Ty, ran: Term, steps: &mut Steps) -> (Term, Term) {
+fn split(
+    w: &mut Workspace,
+    system: &System,
+    t: &Ty,
+    ran: Term,
+    steps: &mut Bindings,
+) -> (Term, Term) {
     let result = homomorphism::ty(w, system, t);
     let both = Ty::tuple(vec![result, runtime::state(w, system)]);
     let r = named(w, "t", both.clone(), ran, steps);
@@ -164,7 +170,7 @@ fn dot(
     t: &Ty,
     value: Term,
     dt: Term,
-    steps: &mut Steps,
+    steps: &mut Bindings,
 ) -> Term {
     let inner = inner_product(w, t);
     let inner = w.translated(system, inner);
@@ -197,7 +203,7 @@ fn look_up(
     s: &Ty,
     u: Term,
     s0: Term,
-    steps: &mut Steps,
+    steps: &mut Bindings,
 ) -> Term {
     let run = runtime::run(w, system);
     let u = named(w, "u", run, u, steps);
@@ -222,7 +228,7 @@ fn look_up(
             let arms = vec![Arm { tag: runtime::VAR, binders: vec![uid], body: found }];
             let scrutinee = proj(&dual, 1, xs[0].clone());
             let (data, default) = ((*id, args.clone()), Some(real(0.0)));
-            term(Kind::Case(Box::new(Case { scrutinee, data, arms, default })))
+            term(TermKind::Case(Box::new(Case { scrutinee, data, arms, default })))
         },
     };
     family.apply(w, s, Some(final_map), vec![s0])

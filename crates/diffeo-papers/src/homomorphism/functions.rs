@@ -8,7 +8,7 @@ use super::{function, lift, ty};
 use diffeo_calculus::build::*;
 use diffeo_calculus::prim::{Lift, Lifting, Prim};
 use diffeo_calculus::term::each_binder;
-use diffeo_calculus::term::{Kind, Term};
+use diffeo_calculus::term::{Term, TermKind};
 use diffeo_calculus::ty::Ty;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ pub(crate) fn function_in_place(w: &mut Workspace, system: &System, a: &Ty, f: &
     });
     let mut pending = vec![f];
     while let Some(e) = pending.pop() {
-        if let Kind::Var(x) = &e.kind {
+        if let TermKind::Var(x) = &e.kind {
             if own.insert(x.id) {
                 free.extend(binders.get(&x.id).cloned());
             }
@@ -40,8 +40,8 @@ pub(crate) fn function_in_place(w: &mut Workspace, system: &System, a: &Ty, f: &
         e.each_child(|child| pending.push(child));
     }
     match &f.kind {
-        Kind::Global(id) => global(w.translated(system, *id)),
-        Kind::Lam(..) | Kind::LetRec(..) => {
+        TermKind::Global(id) => global(w.translated(system, *id)),
+        TermKind::Lam(..) | TermKind::LetRec(..) => {
             let (mut bindings, mut variables) = (Vec::new(), Vec::new());
             for source in free {
                 let value = lift(w, system, &source.ty, None, var(&source));

@@ -7,7 +7,7 @@ use super::super::{homomorphism, numbers, System, Workspace};
 use diffeo_base::Span;
 use diffeo_calculus::build::*;
 use diffeo_calculus::prim::{Comparison, Prim};
-use diffeo_calculus::term::{Arm, Case, GlobalId, Kind, Term};
+use diffeo_calculus::term::{Arm, Case, GlobalId, Term, TermKind};
 use diffeo_calculus::ty::{DataId, Ty};
 use diffeo_calculus::typing::{declares_real, jet_type};
 
@@ -97,7 +97,7 @@ impl Isomorphism {
                 for (i, t) in ty.components().unwrap_or_default().iter().enumerate() {
                     components.push(self.apply(w, t, proj(&from, i, x.clone())));
                 }
-                term(Kind::Tuple(to, components))
+                term(TermKind::Tuple(to, components))
             }
             Ty::Array(element) => {
                 let (from, to) = self.types(w, element);
@@ -144,7 +144,7 @@ impl Isomorphism {
             }
             Direction::Arrays => {
                 let component = |i| numbers::settled(w, part(&types, i, x.clone()));
-                term(Kind::Array(Ty::Real, (0..types.len()).map(component).collect()))
+                term(TermKind::Array(Ty::Real, (0..types.len()).map(component).collect()))
             }
         }
     }
@@ -173,10 +173,10 @@ impl Isomorphism {
                 values.push(self.apply(w, &field, var(&binder)));
                 binders.push(binder);
             }
-            let body = term(Kind::Con(to_id, tos.clone().into(), tag, values));
+            let body = term(TermKind::Con(to_id, tos.clone().into(), tag, values));
             arms.push(Arm { tag, binders, body });
         }
         let data = (from_id, froms.into());
-        term(Kind::Case(Box::new(Case { scrutinee: x, data, arms, default: None })))
+        term(TermKind::Case(Box::new(Case { scrutinee: x, data, arms, default: None })))
     }
 }

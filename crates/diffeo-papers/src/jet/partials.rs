@@ -9,7 +9,7 @@
 use super::super::partial::{chosen, vanishes};
 use diffeo_base::deep;
 use diffeo_calculus::build::*;
-use diffeo_calculus::prim::real::{next_polygamma, row, Condition, Derivative, Partial};
+use diffeo_calculus::prim::real::{next_polygamma, row, Condition, DerivativeRule, Partial};
 use diffeo_calculus::prim::{Comparison, RealOp};
 use diffeo_calculus::term::{Binder, Term};
 use diffeo_calculus::ty::Ty;
@@ -339,8 +339,8 @@ impl Graph {
     /// `∂_i op` at these operands, the operation being the node `y`.
     fn partial(&mut self, op: RealOp, args: &[Id], y: Id, i: usize) -> Id {
         match row(op).derivative {
-            Derivative::Partials(partials) => self.row(op, &partials[i], args, y),
-            Derivative::Select => match (op, args) {
+            DerivativeRule::Partials(partials) => self.row(op, &partials[i], args, y),
+            DerivativeRule::Select => match (op, args) {
                 (RealOp::Abs, [a]) => self.operation(RealOp::Sign, &[*a]),
                 (RealOp::Min | RealOp::Max, [a, b]) => self.node(Node::Chosen(op, i, [*a, *b])),
                 _ => self.number(0.0),

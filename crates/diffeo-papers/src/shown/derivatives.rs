@@ -7,24 +7,24 @@
 //! this way is left to [`super::dynamic`].
 
 use super::reach::{reached, references};
-use crate::engine::Engine;
+use crate::engine::TranslatingEngine;
 use crate::{derived, Workspace};
 use diffeo_base::deep;
 use diffeo_calculus::build::{is_atom, map_children, term, unit, var};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::each_binder;
-use diffeo_calculus::term::{Binder, GlobalId, Kind, Term};
+use diffeo_calculus::term::{Binder, GlobalId, Term, TermKind};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::typing::first_order;
 use std::collections::{HashMap, HashSet};
 
 /// Translates the derivatives in the definitions of a workspace as the engine defines them.
-pub fn in_place(w: &mut Workspace, engine: Engine) {
+pub fn in_place(w: &mut Workspace, engine: TranslatingEngine) {
     let globals = w.globals.clone();
     let takes = |e: &Term| {
         let mut pending = vec![e];
         while let Some(e) = pending.pop() {
-            if matches!(&e.kind, Kind::Diff(diff, _) if differentiates(diff.op)) {
+            if matches!(&e.kind, TermKind::Diff(diff, _) if differentiates(diff.op)) {
                 return true;
             }
             e.each_child(|child| pending.push(child));
@@ -98,39 +98,40 @@ impl Places<'_> {
 
     fn placed(&mut self, e: &Term) -> Term {
         match &e.kind {
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 let mut all = Vec::new();
                 for (x, value) in bindings {
                     let value = self.term(value);
                     self.bind(x, value, &mut all);
                 }
                 let body = self.term(body);
-                Term::new(Kind::Let(all, Box::new(body)), e.span)
+                Term::new(TermKind::Let(all, Box::new(body)), e.span)
             }
-            Kind::LetRec(f, function, body) => {
+            TermKind::LetRec(f, function, body) => {
                 let function = self.term(function);
-                let itself = Kind::LetRec(f.clone(), Box::new(function.clone()), Box::new(var(f)));
+                let itself =
+                    TermKind::LetRec(f.clone(), Box::new(function.clone()), Box::new(var(f)));
                 self.known.insert(f.var.id, term(itself));
                 let body = self.term(body);
-                Term::new(Kind::LetRec(f.clone(), Box::new(function), Box::new(body)), e.span)
+                Term::new(TermKind::LetRec(f.clone(), Box::new(function), Box::new(body)), e.span)
             }
-            Kind::App(f, x) => {
+            TermKind::App(f, x) => {
                 let (f, x) = (self.term(f), self.term(x));
                 self.apply(f, x, e)
             }
-            Kind::Diff(diff, args) if differentiates(diff.op) => {
+            TermKind::Diff(diff, args) if differentiates(diff.op) => {
                 let mut args: Vec<Term> = args.iter().map(|x| self.term(x)).collect();
                 let mut hoisted = Vec::new();
                 let mut f = std::mem::replace(&mut args[0], unit());
-                while let Kind::Let(bindings, body) = f.kind {
+                while let TermKind::Let(bindings, body) = f.kind {
                     hoisted.extend(bindings);
                     f = *body;
                 }
                 args[0] = self.resolved(&f);
-                let derivative = Term::new(Kind::Diff(diff.clone(), args), e.span);
+                let derivative = Term::new(TermKind::Diff(diff.clone(), args), e.span);
                 match hoisted.is_empty() {
                     true => derivative,
-                    false => Term::new(Kind::Let(hoisted, Box::new(derivative)), e.span),
+                    false => Term::new(TermKind::Let(hoisted, Box::new(derivative)), e.span),
                 }
             }
             _ => map_children(e, &mut |child| self.term(child)),
@@ -139,19 +140,21 @@ impl Places<'_> {
 
     fn apply(&mut self, f: Term, x: Term, e: &Term) -> Term {
         match f.kind {
-            Kind::Global(id) if self.passes.contains(&id) => {
+            TermKind::Global(id) if self.passes.contains(&id) => {
                 let body = self.w.global(id).body.clone();
                 let copy = self.w.copied(&mut HashMap::new(), &body);
                 self.apply(copy, x, e)
             }
-            Kind::Lam(p, body) => self.term(&Term::new(Kind::Let(vec![(p, x)], body), e.span)),
-            Kind::Let(bindings, body) => {
+            TermKind::Lam(p, body) => {
+                self.term(&Term::new(TermKind::Let(vec![(p, x)], body), e.span))
+            }
+            TermKind::Let(bindings, body) => {
                 let body = self.apply(*body, x, e);
-                Term::new(Kind::Let(bindings, Box::new(body)), e.span)
+                Term::new(TermKind::Let(bindings, Box::new(body)), e.span)
             }
             kind => {
                 let f = Term::new(kind, e.span);
-                Term::new(Kind::App(Box::new(f), Box::new(x)), e.span)
+                Term::new(TermKind::App(Box::new(f), Box::new(x)), e.span)
             }
         }
     }
@@ -162,11 +165,11 @@ impl Places<'_> {
             return all.push((x.clone(), value));
         }
         let mut value = value;
-        while let Kind::Let(bindings, body) = value.kind {
+        while let TermKind::Let(bindings, body) = value.kind {
             all.extend(bindings);
             value = *body;
         }
-        if let Kind::Tuple(ty, parts) = &mut value.kind {
+        if let TermKind::Tuple(ty, parts) = &mut value.kind {
             // First-order parts get a name, so that copies of the tuple do not evaluate them again.
             for (part, a) in parts.iter_mut().zip(ty.components().unwrap_or_default()) {
                 if first_order(&a, &self.w.declarations()) && !is_atom(part) {
@@ -177,8 +180,10 @@ impl Places<'_> {
             }
         }
         let form = self.resolved(&value);
-        if matches!(form.kind, Kind::Lam(..) | Kind::LetRec(..) | Kind::Global(_) | Kind::Tuple(..))
-        {
+        if matches!(
+            form.kind,
+            TermKind::Lam(..) | TermKind::LetRec(..) | TermKind::Global(_) | TermKind::Tuple(..)
+        ) {
             self.known.insert(x.var.id, form);
         }
         all.push((x.clone(), value));
@@ -187,12 +192,12 @@ impl Places<'_> {
     /// A function in the place of a variable, or component, that stands for it.
     fn resolved(&mut self, f: &Term) -> Term {
         match &f.kind {
-            Kind::Var(x) => match self.known.get(&x.id).cloned() {
+            TermKind::Var(x) => match self.known.get(&x.id).cloned() {
                 Some(known) => self.w.copied(&mut HashMap::new(), &known),
                 None => f.clone(),
             },
-            Kind::Proj(_, i, of) => match self.resolved(of).kind {
-                Kind::Tuple(_, parts) => self.resolved(&parts[*i]),
+            TermKind::Proj(_, i, of) => match self.resolved(of).kind {
+                TermKind::Tuple(_, parts) => self.resolved(&parts[*i]),
                 _ => f.clone(),
             },
             _ => f.clone(),

@@ -13,7 +13,7 @@ use diffeo_base::deep;
 use diffeo_base::Name;
 use diffeo_calculus::build::{bind_all, map_children, proj, var};
 use diffeo_calculus::term::each_binder;
-use diffeo_calculus::term::{Binder, Global, Kind, Term, Var};
+use diffeo_calculus::term::{Binder, Global, Term, TermKind, Var};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -41,8 +41,8 @@ pub(crate) fn tell_apart(globals: &mut [Rc<Global>]) {
 /// The component that a chain of projections takes of a variable.
 fn path(e: &Term) -> Option<(u32, Vec<usize>)> {
     match &e.kind {
-        Kind::Var(x) => Some((x.id, Vec::new())),
-        Kind::Proj(_, i, of) => {
+        TermKind::Var(x) => Some((x.id, Vec::new())),
+        TermKind::Proj(_, i, of) => {
             let (x, mut path) = path(of)?;
             path.push(*i);
             Some((x, path))
@@ -78,15 +78,15 @@ impl Components {
     fn term(&mut self, e: &Term) -> Term {
         deep(|| {
             match &e.kind {
-                Kind::Lam(x, body) => {
+                TermKind::Lam(x, body) => {
                     // What a pattern of the source names.
                     let mut opened = Vec::new();
                     self.adopt(x, body);
                     self.open(x, &mut Vec::new(), x, true, &mut opened);
                     let body = bind(opened, self.term(body));
-                    return Term::new(Kind::Lam(x.clone(), Box::new(body)), e.span);
+                    return Term::new(TermKind::Lam(x.clone(), Box::new(body)), e.span);
                 }
-                Kind::Let(bindings, body) => {
+                TermKind::Let(bindings, body) => {
                     let mut done: Vec<(Binder, Term)> = Vec::new();
                     for (x, value) in bindings {
                         let adopted = self.is_adopted(x, value);
@@ -96,9 +96,9 @@ impl Components {
                     }
                     return bind(done, self.term(body));
                 }
-                Kind::Proj(..) => {
+                TermKind::Proj(..) => {
                     if let Some(x) = self.known(e) {
-                        return Term::new(Kind::Var(x), e.span);
+                        return Term::new(TermKind::Var(x), e.span);
                     }
                 }
                 _ => {}
@@ -110,18 +110,18 @@ impl Components {
     /// The variable that stands for a chain of projections.
     fn known(&self, e: &Term) -> Option<Var> {
         match &e.kind {
-            Kind::Var(x) => Some(x.clone()),
-            Kind::Proj(_, i, of) => self.named.get(&(self.known(of)?.id, *i)).cloned(),
+            TermKind::Var(x) => Some(x.clone()),
+            TermKind::Proj(_, i, of) => self.named.get(&(self.known(of)?.id, *i)).cloned(),
             _ => None,
         }
     }
 
     /// Takes the names that the first `let`s of a function give to components of its parameter.
     fn adopt(&mut self, x: &Binder, body: &Term) {
-        let Kind::Let(bindings, _) = &body.kind else { return };
+        let TermKind::Let(bindings, _) = &body.kind else { return };
         for (y, value) in bindings {
-            let Kind::Proj(_, i, of) = &value.kind else { return };
-            if !matches!(&of.kind, Kind::Var(of) if *of == x.var) {
+            let TermKind::Proj(_, i, of) = &value.kind else { return };
+            if !matches!(&of.kind, TermKind::Var(of) if *of == x.var) {
                 return;
             }
             self.named.entry((x.var.id, *i)).or_insert_with(|| y.var.clone());
@@ -130,8 +130,8 @@ impl Components {
 
     fn is_adopted(&self, x: &Binder, value: &Term) -> bool {
         match &value.kind {
-            Kind::Proj(_, i, of) => match &of.kind {
-                Kind::Var(of) => self.named.get(&(of.id, *i)) == Some(&x.var),
+            TermKind::Proj(_, i, of) => match &of.kind {
+                TermKind::Var(of) => self.named.get(&(of.id, *i)) == Some(&x.var),
                 _ => false,
             },
             _ => false,
@@ -176,9 +176,9 @@ impl Components {
 /// `let bindings in body`, as one `let`.
 fn bind(mut bindings: Vec<(Binder, Term)>, body: Term) -> Term {
     match body.kind {
-        Kind::Let(more, inner) if !bindings.is_empty() => {
+        TermKind::Let(more, inner) if !bindings.is_empty() => {
             bindings.extend(more);
-            Term::new(Kind::Let(bindings, inner), body.span)
+            Term::new(TermKind::Let(bindings, inner), body.span)
         }
         _ => bind_all(bindings, body),
     }

@@ -3,7 +3,7 @@
 use crate::splice::Renumber;
 use crate::Workspace;
 use diffeo_calculus::term::{each_binder, next_variable};
-use diffeo_calculus::term::{Global, GlobalId, Kind, Program, Term};
+use diffeo_calculus::term::{Global, GlobalId, Program, Term, TermKind};
 use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId, Ty};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub(crate) struct Needed {
     /// The program; it still has what became superfluous.
-    pub part: Part,
+    pub part: Reached,
     /// The definitions that need not be kept.
     pub auxiliary: HashSet<GlobalId>,
     /// The variables that the source has a name for.
@@ -26,12 +26,12 @@ pub(crate) struct Needed {
 
 /// Variant types and definitions.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct Reached {
     pub datas: Vec<DataDecl>,
     pub globals: Vec<Rc<Global>>,
 }
 
-impl Part {
+impl Reached {
     pub fn into_program(self) -> Program {
         Program { datas: self.datas, globals: self.globals, library: Vec::new() }
     }
@@ -39,7 +39,8 @@ impl Part {
 
 /// What `entry` needs, and what is known of it.
 pub(crate) fn needed(w: &Workspace, entry: GlobalId) -> Needed {
-    let (part, kept) = prune(&Part { datas: w.datas.clone(), globals: w.globals.clone() }, entry);
+    let (part, kept) =
+        prune(&Reached { datas: w.datas.clone(), globals: w.globals.clone() }, entry);
     let is_auxiliary = |(_, old): &(usize, &GlobalId)| **old != entry && w.is_auxiliary(**old);
     let auxiliary = kept.iter().enumerate().filter(is_auxiliary);
     let auxiliary = auxiliary.map(|(new, _)| GlobalId(new as u32)).collect();
@@ -58,7 +59,7 @@ pub(crate) fn needed(w: &Workspace, entry: GlobalId) -> Needed {
 }
 
 /// What `entry` needs, each definition behind those that it needs, and the numbers that they had.
-pub(crate) fn prune(program: &Part, entry: GlobalId) -> (Part, Vec<GlobalId>) {
+pub(crate) fn prune(program: &Reached, entry: GlobalId) -> (Reached, Vec<GlobalId>) {
     let order = reached(&program.globals, entry);
     let datas = RefCell::new(Met::default());
     let collect = Renumber {
@@ -115,7 +116,7 @@ pub(crate) fn prune(program: &Part, entry: GlobalId) -> (Part, Vec<GlobalId>) {
         renumber.term(&mut inner.body);
         global
     });
-    (Part { datas: declared.collect(), globals: defined.collect() }, order)
+    (Reached { datas: declared.collect(), globals: defined.collect() }, order)
 }
 
 /// The variant types that were met.
@@ -160,7 +161,7 @@ pub(crate) fn references(term: &Term) -> Vec<GlobalId> {
     let mut found = Vec::new();
     let mut pending = vec![term];
     while let Some(term) = pending.pop() {
-        if let Kind::Global(id) = &term.kind {
+        if let TermKind::Global(id) = &term.kind {
             found.push(*id);
         }
         term.each_child(|child| pending.push(child));

@@ -18,7 +18,7 @@ use diffeo_base::Name;
 use diffeo_calculus::build::{app, int, map_children, proj, term, var};
 use diffeo_calculus::prim::{IntOp, Prim};
 use diffeo_calculus::term::each_binder;
-use diffeo_calculus::term::{Binder, Control, GlobalId, Kind, Lit, Term, Var};
+use diffeo_calculus::term::{Binder, Control, GlobalId, Lit, Term, TermKind, Var};
 use diffeo_calculus::ty::Ty;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -85,7 +85,7 @@ fn inlined(program: &Needed) -> HashMap<GlobalId, (Binder, Term)> {
     }
     let mut found = HashMap::new();
     for id in &program.auxiliary {
-        let Kind::Lam(x, body) = &globals[id.0 as usize].body.kind else { continue };
+        let TermKind::Lam(x, body) = &globals[id.0 as usize].body.kind else { continue };
         let once = mentions.get(id) == Some(&1);
         let short = once || size(body, SMALL) <= SMALL;
         let again =
@@ -113,7 +113,7 @@ fn size(e: &Term, most: usize) -> usize {
 
 /// How a variable is used.
 #[derive(Clone, Copy, Default)]
-struct Uses {
+struct VarUses {
     all: usize,
     /// As the operand of a projection.
     taken_apart: usize,
@@ -124,7 +124,7 @@ struct Uses {
 struct Round {
     inlined: HashMap<GlobalId, (Binder, Term)>,
     functions: HashSet<GlobalId>,
-    uses: HashMap<u32, Uses>,
+    uses: HashMap<u32, VarUses>,
     sources: HashSet<u32>,
     kept: HashSet<u32>,
     /// Copies of variables of the source.
@@ -145,7 +145,7 @@ impl Round {
         let mut functions = HashSet::new();
         for (i, global) in program.part.globals.iter().enumerate() {
             count.term(&global.body, 0);
-            if matches!(global.body.kind, Kind::Lam(..)) {
+            if matches!(global.body.kind, TermKind::Lam(..)) {
                 functions.insert(GlobalId(i as u32));
             }
         }
@@ -164,7 +164,7 @@ impl Round {
         }
     }
 
-    fn uses(&self, x: &Var) -> Uses {
+    fn uses(&self, x: &Var) -> VarUses {
         self.uses.get(&x.id).copied().unwrap_or_default()
     }
 
@@ -196,11 +196,11 @@ impl Round {
     fn reduced(&mut self, e: &Term) -> Term {
         let at = |t: Term| Term::new(t.kind, e.span);
         match &e.kind {
-            Kind::Var(x) => match self.replaced.get(&x.id) {
+            TermKind::Var(x) => match self.replaced.get(&x.id) {
                 Some(t) => t.clone(),
                 None => e.clone(),
             },
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 let mut done = Vec::new();
                 for (x, value) in bindings {
                     let value = self.term(value);
@@ -209,46 +209,48 @@ impl Round {
                 let body = self.term(body);
                 self.closed(done, body, e)
             }
-            Kind::App(f, x) => {
+            TermKind::App(f, x) => {
                 let (f, x) = (self.term(f), self.term(x));
                 match f.kind {
-                    Kind::Var(_) | Kind::Global(_) if matches!(x.kind, Kind::Let(..)) => {
+                    TermKind::Var(_) | TermKind::Global(_)
+                        if matches!(x.kind, TermKind::Let(..)) =>
+                    {
                         self.changed = true;
-                        let Kind::Let(bindings, x) = x.kind else { return at(app(f, x)) };
-                        term(Kind::Let(bindings, Box::new(at(app(f, *x)))))
+                        let TermKind::Let(bindings, x) = x.kind else { return at(app(f, x)) };
+                        term(TermKind::Let(bindings, Box::new(at(app(f, *x)))))
                     }
-                    Kind::Lam(p, body) => {
+                    TermKind::Lam(p, body) => {
                         self.changed = true;
-                        at(term(Kind::Let(vec![(p, x)], body)))
+                        at(term(TermKind::Let(vec![(p, x)], body)))
                     }
-                    Kind::Let(bindings, f) => {
+                    TermKind::Let(bindings, f) => {
                         self.changed = true;
-                        term(Kind::Let(bindings, Box::new(at(app(*f, x)))))
+                        term(TermKind::Let(bindings, Box::new(at(app(*f, x)))))
                     }
-                    Kind::Global(id) if self.inlined.contains_key(&id) => {
+                    TermKind::Global(id) if self.inlined.contains_key(&id) => {
                         self.changed = true;
                         let (p, body) = self.inlined[&id].clone();
                         let (p, body) = self.copy(&p, &body);
-                        at(term(Kind::Let(vec![(p, x)], Box::new(body))))
+                        at(term(TermKind::Let(vec![(p, x)], Box::new(body))))
                     }
                     _ => at(app(f, x)),
                 }
             }
-            Kind::Proj(ty, i, of) => {
+            TermKind::Proj(ty, i, of) => {
                 let of = self.term(of);
                 self.component(ty, *i, of, e)
             }
-            Kind::Prim(Prim::Int(IntOp::Add), _) => {
+            TermKind::Prim(Prim::Int(IntOp::Add), _) => {
                 let e = map_children(e, &mut |child| self.term(child));
-                let Kind::Prim(_, operands) = &e.kind else { return e };
+                let TermKind::Prim(_, operands) = &e.kind else { return e };
                 match operands.iter().map(integer).collect::<Option<Vec<i64>>>().as_deref() {
                     Some([a, b]) if a.checked_add(*b).is_some() => at(int(a + b)),
                     _ => e,
                 }
             }
-            Kind::Case(case) => {
+            TermKind::Case(case) => {
                 let known = self.term(&case.scrutinee);
-                if let Kind::Con(_, _, tag, fields) = &known.kind {
+                if let TermKind::Con(_, _, tag, fields) = &known.kind {
                     let arm = case.arms.iter().find(|arm| arm.tag == *tag);
                     let total = arm.is_some() || fields.iter().all(|f| self.is_total(f));
                     if total {
@@ -257,7 +259,7 @@ impl Round {
                             (Some(arm), _) => {
                                 let bindings = arm.binders.iter().cloned().zip(fields.clone());
                                 let kind =
-                                    Kind::Let(bindings.collect(), Box::new(arm.body.clone()));
+                                    TermKind::Let(bindings.collect(), Box::new(arm.body.clone()));
                                 self.term(&at(term(kind)))
                             }
                             (None, Some(default)) => self.term(default),
@@ -267,56 +269,56 @@ impl Round {
                 }
                 map_children(e, &mut |child| self.term(child))
             }
-            Kind::If(condition, yes, no) => match condition.kind {
-                Kind::Lit(Lit::Bool(holds)) => {
+            TermKind::If(condition, yes, no) => match condition.kind {
+                TermKind::Lit(Lit::Bool(holds)) => {
                     self.changed = true;
                     self.term(if holds { yes } else { no })
                 }
                 _ => map_children(e, &mut |child| self.term(child)),
             },
-            Kind::Global(_)
-            | Kind::Lit(_)
-            | Kind::Lam(..)
-            | Kind::LetRec(..)
-            | Kind::Tuple(..)
-            | Kind::Con(..)
-            | Kind::Array(..)
-            | Kind::Build(_)
-            | Kind::Loop(_)
-            | Kind::Prim(..)
-            | Kind::Diff(..) => map_children(e, &mut |child| self.term(child)),
+            TermKind::Global(_)
+            | TermKind::Lit(_)
+            | TermKind::Lam(..)
+            | TermKind::LetRec(..)
+            | TermKind::Tuple(..)
+            | TermKind::Con(..)
+            | TermKind::Array(..)
+            | TermKind::Build(_)
+            | TermKind::Loop(_)
+            | TermKind::Prim(..)
+            | TermKind::Diff(..) => map_children(e, &mut |child| self.term(child)),
         }
     }
 
     /// A component of a term.
     fn component(&mut self, ty: &Ty, i: usize, of: Term, e: &Term) -> Term {
         match of.kind {
-            Kind::Var(ref x) => {
+            TermKind::Var(ref x) => {
                 if let Some(known) = self.components.get(&x.id).and_then(|parts| parts.get(i)) {
                     self.changed = true;
                     return known.clone();
                 }
                 Term::new(proj(ty, i, of).kind, e.span)
             }
-            Kind::Tuple(_, mut parts)
+            TermKind::Tuple(_, mut parts)
                 if parts.iter().enumerate().all(|(j, part)| j == i || self.is_total(part)) =>
             {
                 self.changed = true;
                 parts.swap_remove(i)
             }
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 self.changed = true;
                 let body = self.component(ty, i, *body, e);
-                term(Kind::Let(bindings, Box::new(body)))
+                term(TermKind::Let(bindings, Box::new(body)))
             }
-            _ => Term::new(Kind::Proj(ty.clone(), i, Box::new(of)), e.span),
+            _ => Term::new(TermKind::Proj(ty.clone(), i, Box::new(of)), e.span),
         }
     }
 
     /// `x = value`, in short.
     fn bind(&mut self, x: &Binder, value: Term, done: &mut Vec<(Binder, Term)>) {
         let uses = self.uses(&x.var);
-        if let Kind::Let(bindings, body) = value.kind {
+        if let TermKind::Let(bindings, body) = value.kind {
             self.changed = true;
             done.extend(bindings);
             return self.bind(x, *body, done);
@@ -327,15 +329,15 @@ impl Round {
         }
         let named = self.sources.contains(&x.var.id);
         match &value.kind {
-            Kind::Var(y) => {
+            TermKind::Var(y) => {
                 if named && !self.sources.contains(&y.id) {
                     self.better.insert(y.id, x.var.name.clone());
                 }
                 return self.replace(x, value);
             }
-            Kind::Lit(_) => return self.replace(x, value),
-            Kind::Global(id) if self.functions.contains(id) => return self.replace(x, value),
-            Kind::Tuple(ty, parts) if uses.all == uses.taken_apart => {
+            TermKind::Lit(_) => return self.replace(x, value),
+            TermKind::Global(id) if self.functions.contains(id) => return self.replace(x, value),
+            TermKind::Tuple(ty, parts) if uses.all == uses.taken_apart => {
                 self.changed = true;
                 let mut variables = Vec::new();
                 for (i, part) in parts.iter().enumerate() {
@@ -351,13 +353,13 @@ impl Round {
                 self.components.insert(x.var.id, variables);
                 return;
             }
-            Kind::Tuple(_, parts) if parts.iter().all(is_short) => {
+            TermKind::Tuple(_, parts) if parts.iter().all(is_short) => {
                 self.components.insert(x.var.id, parts.clone());
             }
             _ => {}
         }
         let short = size(&value, MOVED) <= MOVED;
-        let function = matches!(value.kind, Kind::Lam(..));
+        let function = matches!(value.kind, TermKind::Lam(..));
         let named = named || self.kept.contains(&x.var.id);
         if uses.all == 1 && !uses.again && !named && short && !function && self.is_total(&value) {
             return self.replace(x, value);
@@ -372,7 +374,7 @@ impl Round {
 
     /// `let done in body`
     fn closed(&mut self, mut done: Vec<(Binder, Term)>, body: Term, e: &Term) -> Term {
-        if let (Kind::Var(x), Some((last, _))) = (&body.kind, done.last()) {
+        if let (TermKind::Var(x), Some((last, _))) = (&body.kind, done.last()) {
             if *x == last.var && !self.sources.contains(&x.id) {
                 self.changed = true;
                 if let Some((_, value)) = done.pop() {
@@ -382,46 +384,46 @@ impl Round {
         }
         match body.kind {
             _ if done.is_empty() => body,
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 self.changed = true;
                 done.extend(bindings);
-                Term::new(Kind::Let(done, body), e.span)
+                Term::new(TermKind::Let(done, body), e.span)
             }
-            _ => Term::new(Kind::Let(done, Box::new(body)), e.span),
+            _ => Term::new(TermKind::Let(done, Box::new(body)), e.span),
         }
     }
 
     /// Whether evaluating the term does nothing but give a value.
     fn is_total(&self, e: &Term) -> bool {
         deep(|| match &e.kind {
-            Kind::Var(_) | Kind::Lit(_) | Kind::Lam(..) => true,
-            Kind::Global(id) => self.functions.contains(id),
-            Kind::Tuple(_, es) | Kind::Con(_, _, _, es) | Kind::Array(_, es) => {
+            TermKind::Var(_) | TermKind::Lit(_) | TermKind::Lam(..) => true,
+            TermKind::Global(id) => self.functions.contains(id),
+            TermKind::Tuple(_, es) | TermKind::Con(_, _, _, es) | TermKind::Array(_, es) => {
                 es.iter().all(|e| self.is_total(e))
             }
-            Kind::Proj(_, _, of) => self.is_total(of),
-            Kind::If(a, b, c) => self.is_total(a) && self.is_total(b) && self.is_total(c),
-            Kind::Prim(p, es) => never_stops(p) && es.iter().all(|e| self.is_total(e)),
-            Kind::App(..)
-            | Kind::Let(..)
-            | Kind::LetRec(..)
-            | Kind::Case(_)
-            | Kind::Build(_)
-            | Kind::Loop(_)
-            | Kind::Diff(..) => false,
+            TermKind::Proj(_, _, of) => self.is_total(of),
+            TermKind::If(a, b, c) => self.is_total(a) && self.is_total(b) && self.is_total(c),
+            TermKind::Prim(p, es) => never_stops(p) && es.iter().all(|e| self.is_total(e)),
+            TermKind::App(..)
+            | TermKind::Let(..)
+            | TermKind::LetRec(..)
+            | TermKind::Case(_)
+            | TermKind::Build(_)
+            | TermKind::Loop(_)
+            | TermKind::Diff(..) => false,
         })
     }
 }
 
 /// Whether the term is as short as a name.
 fn is_name(e: &Term) -> bool {
-    matches!(e.kind, Kind::Var(_) | Kind::Lit(_))
+    matches!(e.kind, TermKind::Var(_) | TermKind::Lit(_))
 }
 
 /// Whether the term is a structure of names.
 fn is_short(e: &Term) -> bool {
     match &e.kind {
-        Kind::Tuple(_, parts) | Kind::Con(_, _, _, parts) => parts.iter().all(is_short),
+        TermKind::Tuple(_, parts) | TermKind::Con(_, _, _, parts) => parts.iter().all(is_short),
         _ => is_name(e),
     }
 }
@@ -437,7 +439,7 @@ pub(super) fn component_name(x: &str, ty: &Ty, i: usize) -> String {
 /// The number, if the term is one.
 fn integer(e: &Term) -> Option<i64> {
     match e.kind {
-        Kind::Lit(Lit::Int(n)) => Some(n),
+        TermKind::Lit(Lit::Int(n)) => Some(n),
         _ => None,
     }
 }
@@ -481,7 +483,7 @@ fn never_stops(p: &Prim) -> bool {
 /// Counts the uses of variables.
 #[derive(Default)]
 struct Count {
-    uses: HashMap<u32, Uses>,
+    uses: HashMap<u32, VarUses>,
     /// In how many functions and loops each variable is bound.
     depths: HashMap<u32, usize>,
 }
@@ -493,34 +495,34 @@ impl Count {
 
     fn term(&mut self, e: &Term, depth: usize) {
         deep(|| match &e.kind {
-            Kind::Var(x) => {
+            TermKind::Var(x) => {
                 let uses = self.uses.entry(x.id).or_default();
                 uses.all += 1;
                 uses.again |= self.depths.get(&x.id).is_some_and(|bound| *bound < depth);
             }
-            Kind::Proj(_, _, of) => {
-                if let Kind::Var(x) = &of.kind {
+            TermKind::Proj(_, _, of) => {
+                if let TermKind::Var(x) = &of.kind {
                     self.uses.entry(x.id).or_default().taken_apart += 1;
                 }
                 self.term(of, depth);
             }
-            Kind::Lam(x, body) => {
+            TermKind::Lam(x, body) => {
                 self.binder(x, depth + 1);
                 self.term(body, depth + 1);
             }
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 for (x, value) in bindings {
                     self.term(value, depth);
                     self.binder(x, depth);
                 }
                 self.term(body, depth);
             }
-            Kind::LetRec(f, function, body) => {
+            TermKind::LetRec(f, function, body) => {
                 self.binder(f, depth);
                 self.term(function, depth);
                 self.term(body, depth);
             }
-            Kind::Case(case) => {
+            TermKind::Case(case) => {
                 self.term(&case.scrutinee, depth);
                 for arm in &case.arms {
                     arm.binders.iter().for_each(|x| self.binder(x, depth));
@@ -528,12 +530,12 @@ impl Count {
                 }
                 case.default.iter().for_each(|e| self.term(e, depth));
             }
-            Kind::Build(b) => {
+            TermKind::Build(b) => {
                 self.term(&b.count, depth);
                 self.binder(&b.index, depth + 1);
                 self.term(&b.body, depth + 1);
             }
-            Kind::Loop(l) => {
+            TermKind::Loop(l) => {
                 self.term(&l.init, depth);
                 self.binder(&l.state, depth + 1);
                 match &l.control {
@@ -545,15 +547,15 @@ impl Count {
                 }
                 self.term(&l.body, depth + 1);
             }
-            Kind::Global(_)
-            | Kind::Lit(_)
-            | Kind::App(..)
-            | Kind::Tuple(..)
-            | Kind::Con(..)
-            | Kind::If(..)
-            | Kind::Array(..)
-            | Kind::Prim(..)
-            | Kind::Diff(..) => {
+            TermKind::Global(_)
+            | TermKind::Lit(_)
+            | TermKind::App(..)
+            | TermKind::Tuple(..)
+            | TermKind::Con(..)
+            | TermKind::If(..)
+            | TermKind::Array(..)
+            | TermKind::Prim(..)
+            | TermKind::Diff(..) => {
                 let mut children = Vec::new();
                 e.each_child(|child| children.push(child));
                 children.into_iter().for_each(|child| self.term(child, depth));

@@ -1,15 +1,15 @@
 //! Evaluation contexts E and the rules that look into them (Figures 3 and 5).
 //!
-//! A term is E[R]. E is kept as a stack of frames, the innermost production last: [`Evaluator::decompose`]
-//! goes into a term up to the next redex or value, [`Evaluator::plug`] puts a value into the innermost frame.
+//! A term is E[R]. E is kept as a stack of frames, the innermost production last: [`TraceEvaluator::decompose`]
+//! goes into a term up to the next redex or value, [`TraceEvaluator::plug`] puts a value into the innermost frame.
 //! What always holds: nothing here recurses, so terms and calls nest as deep as the memory allows; a call
 //! in tail position takes no frame. Whether evaluation is ordinary or symbolic matters to redexes alone
 //! (`redexes.rs`): in both modes E[R] becomes E[V], where in a trace V is the variable x of
 //! `let x:T_V = C in` for R ⇝ C.
 
-use super::prepare::{Code, Definition, Id, Node};
+use super::prepare::{Id, PreparedDefinition, PreparedProgram, PreparedTerm};
 use super::syntax::V;
-use super::{Activation, Evaluator, Failure, Open};
+use super::{Activation, OpenTrace, TraceEvaluator, TraceFailure};
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
@@ -58,7 +58,7 @@ pub(super) enum E {
     /// φ and ρ of the caller, for the end of a call.
     Return(Activation),
     /// The same for the end of a definition's constant (ours), with the traces that it does not belong to.
-    Constant(u32, Box<(Activation, Vec<Open>)>),
+    Constant(u32, Box<(Activation, Vec<OpenTrace>)>),
     /// W.rd_V(x:T. □): N is being traced.
     Taken(Id, Box<(V, V, bool)>),
     /// f(x) is being traced for a `vjp` or `jvp` with these operands (ours).
@@ -79,27 +79,27 @@ pub(super) enum Next {
     Value(V),
 }
 
-fn mistyped(what: &str) -> Failure {
+fn mistyped(what: &str) -> TraceFailure {
     super::syntax::internal(what).into()
 }
 
-fn int(v: &V) -> Result<i64, Failure> {
+fn int(v: &V) -> Result<i64, TraceFailure> {
     match v {
         V::Closed(Value::Int(n)) => Ok(*n),
         _ => Err(mistyped("an Int is expected")),
     }
 }
 
-fn truth(v: &V) -> Result<bool, Failure> {
+fn truth(v: &V) -> Result<bool, TraceFailure> {
     match v {
         V::Closed(Value::Bool(b)) => Ok(*b),
         _ => Err(mistyped("a Bool is expected")),
     }
 }
 
-impl Evaluator {
+impl TraceEvaluator {
     /// The value of E[M] or E[V] for the whole stack E.
-    pub(super) fn run(&mut self, mut next: Next) -> Result<V, Failure> {
+    pub(super) fn run(&mut self, mut next: Next) -> Result<V, TraceFailure> {
         let code = self.code.clone();
         loop {
             self.cx.step()?;
@@ -114,41 +114,43 @@ impl Evaluator {
     }
 
     /// Goes into a term: a value, or the first subterm, with the rest as a frame.
-    fn decompose(&mut self, code: &Code, id: Id) -> Result<Next, Failure> {
+    fn decompose(&mut self, code: &PreparedProgram, id: Id) -> Result<Next, TraceFailure> {
         self.site = id;
         Ok(match &code.nodes[id as usize] {
             // φ | ρ ⊢ V ⇒ ρ(V)
-            Node::Variable(place) => Next::Value(self.lookup(*place)?),
-            Node::Literal(value) => Next::Value(V::Closed(value.clone())),
-            Node::Lambda(function) => Next::Value(self.closure(code, *function)?),
-            Node::Global(global) => match &code.definitions[*global as usize] {
-                Definition::Function(function) => Next::Value(self.definition(*global, *function)),
-                Definition::Constant(body) => self.constant(*global, *body)?,
+            PreparedTerm::Variable(place) => Next::Value(self.lookup(*place)?),
+            PreparedTerm::Literal(value) => Next::Value(V::Closed(value.clone())),
+            PreparedTerm::Lambda(function) => Next::Value(self.closure(code, *function)?),
+            PreparedTerm::Global(global) => match &code.definitions[*global as usize] {
+                PreparedDefinition::Function(function) => {
+                    Next::Value(self.definition(*global, *function))
+                }
+                PreparedDefinition::Constant(body) => self.constant(*global, *body)?,
             },
 
-            Node::Prim(_, args) => self.operands(E::Op, id, args, 0)?,
-            Node::Tuple(_, args) => self.operands(E::Tuple, id, args, 0)?,
-            Node::Con(_, _, _, args) => self.operands(E::Con, id, args, 0)?,
-            Node::Array(_, args) => self.operands(E::Array, id, args, 0)?,
-            Node::Diff(_, args, _) => self.operands(E::Rd, id, args, 0)?,
+            PreparedTerm::Prim(_, args) => self.operands(E::Op, id, args, 0)?,
+            PreparedTerm::Tuple(_, args) => self.operands(E::Tuple, id, args, 0)?,
+            PreparedTerm::Con(_, _, _, args) => self.operands(E::Con, id, args, 0)?,
+            PreparedTerm::Array(_, args) => self.operands(E::Array, id, args, 0)?,
+            PreparedTerm::Diff(_, args, _) => self.operands(E::Rd, id, args, 0)?,
 
-            Node::App(f, _) => self.within(E::Function(id), *f),
-            Node::Let(bindings, body) => match bindings.first() {
+            PreparedTerm::App(f, _) => self.within(E::Function(id), *f),
+            PreparedTerm::Let(bindings, body) => match bindings.first() {
                 Some((_, value)) => self.within(E::Let(id, 0), *value),
                 None => Next::Term(*body),
             },
-            Node::Proj(_, _, tuple) => self.within(E::Proj(id), *tuple),
-            Node::If(condition, _, _) => self.within(E::If(id), *condition),
-            Node::Case(scrutinee, ..) => self.within(E::Case(id), *scrutinee),
-            Node::Build { count, .. } => self.within(E::BuildCount(id), *count),
-            Node::Count { init, .. } | Node::While { init, .. } => {
+            PreparedTerm::Proj(_, _, tuple) => self.within(E::Proj(id), *tuple),
+            PreparedTerm::If(condition, _, _) => self.within(E::If(id), *condition),
+            PreparedTerm::Case(scrutinee, ..) => self.within(E::Case(id), *scrutinee),
+            PreparedTerm::Build { count, .. } => self.within(E::BuildCount(id), *count),
+            PreparedTerm::Count { init, .. } | PreparedTerm::While { init, .. } => {
                 self.within(E::LoopInit(id), *init)
             }
 
             // φ[clo_φ(f(x:T):U. M)/f] | ρ ⊢ N ⇒ V
             // ───────────────────────────────────────────
             // φ | ρ ⊢ letrec f(x:T):U = M in N ⇒ V           (and the same with ⇝)
-            Node::LetRec(function, place, body) => {
+            PreparedTerm::LetRec(function, place, body) => {
                 let closure = self.closure(code, *function)?;
                 self.set(*place, closure);
                 Next::Term(*body)
@@ -168,7 +170,7 @@ impl Evaluator {
         id: Id,
         args: &[Id],
         at: u32,
-    ) -> Result<Next, Failure> {
+    ) -> Result<Next, TraceFailure> {
         match args.get(at as usize) {
             Some(arg) => Ok(self.within(frame(id, at), *arg)),
             None => {
@@ -185,7 +187,7 @@ impl Evaluator {
     /// ────────────────────────────────────────         ──────────────────────────────────────────────────────
     ///         φ | ρ ⊢ E[R] ⇒ W                                 φ | ρ ⊢ E[R] ⇝ let x:T_V = C in D
     /// ```
-    fn plug(&mut self, code: &Code, frame: E, v: V) -> Result<Next, Failure> {
+    fn plug(&mut self, code: &PreparedProgram, frame: E, v: V) -> Result<Next, TraceFailure> {
         match frame {
             E::Op(id, at) => self.operand(code, E::Op, id, at, v),
             E::Tuple(id, at) => self.operand(code, E::Tuple, id, at, v),
@@ -194,7 +196,7 @@ impl Evaluator {
             E::Rd(id, at) => self.operand(code, E::Rd, id, at, v),
             E::Let(id, at) => {
                 self.site = id;
-                let Node::Let(bindings, body) = &code.nodes[id as usize] else {
+                let PreparedTerm::Let(bindings, body) = &code.nodes[id as usize] else {
                     return Err(mistyped("a let is expected"));
                 };
                 // let x:T = V in N
@@ -206,21 +208,21 @@ impl Evaluator {
             }
             E::Proj(id) => {
                 self.site = id;
-                let Node::Proj(ty, i, _) = &code.nodes[id as usize] else {
+                let PreparedTerm::Proj(ty, i, _) = &code.nodes[id as usize] else {
                     return Err(mistyped("a projection is expected"));
                 };
                 // fst_{T,U}(V) and snd_{T,U}(V)
                 Ok(Next::Value(self.writer().part(&v, ty, *i)?))
             }
             E::If(id) => {
-                let Node::If(_, yes, no) = &code.nodes[id as usize] else {
+                let PreparedTerm::If(_, yes, no) = &code.nodes[id as usize] else {
                     return Err(mistyped("a conditional is expected"));
                 };
                 // if true then M else N, if false then M else N
                 Ok(Next::Term(if truth(&v)? { *yes } else { *no }))
             }
             E::Function(id) => {
-                let Node::App(_, argument) = &code.nodes[id as usize] else {
+                let PreparedTerm::App(_, argument) = &code.nodes[id as usize] else {
                     return Err(mistyped("a call is expected"));
                 };
                 self.operands.push(v);
@@ -251,11 +253,11 @@ impl Evaluator {
             E::LoopInit(id) => {
                 self.site = id;
                 match &code.nodes[id as usize] {
-                    Node::Count { count, .. } => {
+                    PreparedTerm::Count { count, .. } => {
                         self.operands.push(v);
                         Ok(self.within(E::LoopCount(id), *count))
                     }
-                    Node::While { state, condition, .. } => {
+                    PreparedTerm::While { state, condition, .. } => {
                         self.bind(state, v)?;
                         Ok(self.within(E::WhileCondition(id), *condition))
                     }
@@ -269,7 +271,7 @@ impl Evaluator {
             }
             E::Count(id, i, count) => self.iteration(code, id, i + 1, count, v),
             E::WhileCondition(id) => {
-                let Node::While { state, body, .. } = &code.nodes[id as usize] else {
+                let PreparedTerm::While { state, body, .. } = &code.nodes[id as usize] else {
                     return Err(mistyped("a loop is expected"));
                 };
                 if truth(&v)? {
@@ -280,7 +282,7 @@ impl Evaluator {
             }
             E::While(id) => {
                 self.site = id;
-                let Node::While { state, condition, .. } = &code.nodes[id as usize] else {
+                let PreparedTerm::While { state, condition, .. } = &code.nodes[id as usize] else {
                     return Err(mistyped("a loop is expected"));
                 };
                 self.bind(state, v)?;
@@ -330,19 +332,19 @@ impl Evaluator {
 
     fn operand(
         &mut self,
-        code: &Code,
+        code: &PreparedProgram,
         frame: impl Fn(Id, u32) -> E,
         id: Id,
         at: u32,
         v: V,
-    ) -> Result<Next, Failure> {
+    ) -> Result<Next, TraceFailure> {
         self.operands.push(v);
         let args = match &code.nodes[id as usize] {
-            Node::Prim(_, args)
-            | Node::Tuple(_, args)
-            | Node::Con(_, _, _, args)
-            | Node::Array(_, args)
-            | Node::Diff(_, args, _) => args,
+            PreparedTerm::Prim(_, args)
+            | PreparedTerm::Tuple(_, args)
+            | PreparedTerm::Con(_, _, _, args)
+            | PreparedTerm::Array(_, args)
+            | PreparedTerm::Diff(_, args, _) => args,
             _ => return Err(mistyped("operands are expected")),
         };
         self.site = id;
@@ -350,8 +352,14 @@ impl Evaluator {
     }
 
     /// Element i of a `build`, or the array.
-    fn element(&mut self, code: &Code, id: Id, i: i64, count: i64) -> Result<Next, Failure> {
-        let Node::Build { index, body, ty, .. } = &code.nodes[id as usize] else {
+    fn element(
+        &mut self,
+        code: &PreparedProgram,
+        id: Id,
+        i: i64,
+        count: i64,
+    ) -> Result<Next, TraceFailure> {
+        let PreparedTerm::Build { index, body, ty, .. } = &code.nodes[id as usize] else {
             return Err(mistyped("a build is expected"));
         };
         if i < count {
@@ -368,13 +376,13 @@ impl Evaluator {
     /// Step i of a counted loop, or the last state.
     fn iteration(
         &mut self,
-        code: &Code,
+        code: &PreparedProgram,
         id: Id,
         i: i64,
         count: i64,
         v: V,
-    ) -> Result<Next, Failure> {
-        let Node::Count { state, index, body, .. } = &code.nodes[id as usize] else {
+    ) -> Result<Next, TraceFailure> {
+        let PreparedTerm::Count { state, index, body, .. } = &code.nodes[id as usize] else {
             return Err(mistyped("a loop is expected"));
         };
         if i >= count {
@@ -387,9 +395,9 @@ impl Evaluator {
     }
 
     /// case V of …, whose constructor is known.
-    fn case(&mut self, code: &Code, id: Id, v: &V) -> Result<Next, Failure> {
+    fn case(&mut self, code: &PreparedProgram, id: Id, v: &V) -> Result<Next, TraceFailure> {
         self.site = id;
-        let Node::Case(_, ty, arms, default) = &code.nodes[id as usize] else {
+        let PreparedTerm::Case(_, ty, arms, default) = &code.nodes[id as usize] else {
             return Err(mistyped("a case is expected"));
         };
         let tag = match v {
@@ -418,25 +426,25 @@ impl Evaluator {
     }
 
     /// A redex over values: the operands of a form that has a list of them.
-    fn redex(&mut self, id: Id, operands: Vec<V>) -> Result<Next, Failure> {
+    fn redex(&mut self, id: Id, operands: Vec<V>) -> Result<Next, TraceFailure> {
         self.site = id;
         let code = Rc::clone(&self.code);
         match &code.nodes[id as usize] {
-            Node::Prim(prim, _) => Ok(Next::Value(self.prim(prim, operands)?)),
-            Node::Tuple(ty, _) => {
+            PreparedTerm::Prim(prim, _) => Ok(Next::Value(self.prim(prim, operands)?)),
+            PreparedTerm::Tuple(ty, _) => {
                 let like = Value::tuple([]);
                 Ok(Next::Value(self.writer().structure(ty, &like, operands)?))
             }
-            Node::Con(data, args, tag, _) => {
+            PreparedTerm::Con(data, args, tag, _) => {
                 let ty = diffeo_calculus::ty::Ty::Data(*data, args.clone());
                 let like = Value::data(*tag, []);
                 Ok(Next::Value(self.writer().structure(&ty, &like, operands)?))
             }
-            Node::Array(ty, _) => {
+            PreparedTerm::Array(ty, _) => {
                 let like = Value::array(diffeo_calculus::array::Array::empty());
                 Ok(Next::Value(self.writer().structure(ty, &like, operands)?))
             }
-            Node::Diff(diff, _, definition) => match diff.op {
+            PreparedTerm::Diff(diff, _, definition) => match diff.op {
                 DiffOp::Rd => self.rd(&code, id, diff, &operands),
                 DiffOp::StopGradient => self.stop_gradient(&operands),
                 DiffOp::Checkpoint => match operands.as_slice() {

@@ -6,13 +6,13 @@ use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::prim::Prim;
-use diffeo_calculus::term::{Arm, Binder, Case, Kind, Lit, Program, Term, Var};
+use diffeo_calculus::term::{Arm, Binder, Case, Lit, Program, Term, TermKind, Var};
 use diffeo_calculus::ty::{DataId, Ty};
 use diffeo_calculus::value::Value;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-fn term(kind: Kind) -> Term {
+fn term(kind: TermKind) -> Term {
     Term::new(kind, Span::NONE)
 }
 
@@ -31,9 +31,9 @@ pub(super) fn function(trace: &Trace) -> Result<Term, ErrorKind> {
     }
     let mut body = core.c(&trace.result)?;
     if !bindings.is_empty() {
-        body = term(Kind::Let(bindings, Box::new(body)));
+        body = term(TermKind::Let(bindings, Box::new(body)));
     }
-    Ok(params.into_iter().rev().fold(body, |body, x| term(Kind::Lam(x, Box::new(body)))))
+    Ok(params.into_iter().rev().fold(body, |body, x| term(TermKind::Lam(x, Box::new(body)))))
 }
 
 struct Core<'p> {
@@ -62,30 +62,32 @@ impl Core<'_> {
     fn c(&mut self, c: &C) -> Result<Term, ErrorKind> {
         Ok(match c {
             C::Var(x) => match self.numbers.get(&x.id) {
-                Some(var) => term(Kind::Var(var.clone())),
+                Some(var) => term(TermKind::Var(var.clone())),
                 // A variable of a trace around this one.
                 None => self.value(&x.value, &x.ty)?,
             },
             C::Closed(value, ty) => self.value(value, ty)?,
-            C::Op(op, operands) => term(Kind::Prim(Prim::Real(*op), self.all(operands)?)),
+            C::Op(op, operands) => term(TermKind::Prim(Prim::Real(*op), self.all(operands)?)),
             C::Let(x, c, d) => {
                 let value = self.c(c)?;
                 let binder = self.binder(x);
-                term(Kind::Let(vec![(binder, value)], Box::new(deep(|| self.c(d))?)))
+                term(TermKind::Let(vec![(binder, value)], Box::new(deep(|| self.c(d))?)))
             }
-            C::Tuple(ty, components) => term(Kind::Tuple(ty.clone(), self.all(components)?)),
-            C::Proj(ty, i, c) => term(Kind::Proj(ty.clone(), *i, Box::new(self.c(c)?))),
+            C::Tuple(ty, components) => term(TermKind::Tuple(ty.clone(), self.all(components)?)),
+            C::Proj(ty, i, c) => term(TermKind::Proj(ty.clone(), *i, Box::new(self.c(c)?))),
             C::Con(data, args, tag, fields) => {
-                term(Kind::Con(*data, args.clone(), *tag, self.all(fields)?))
+                term(TermKind::Con(*data, args.clone(), *tag, self.all(fields)?))
             }
             C::Field(data, args, tag, i, c) => {
                 let scrutinee = self.c(c)?;
                 self.field(*data, args, *tag, *i, scrutinee)
             }
-            C::Array(element, elements) => term(Kind::Array(element.clone(), self.all(elements)?)),
+            C::Array(element, elements) => {
+                term(TermKind::Array(element.clone(), self.all(elements)?))
+            }
             C::Element(element, i, c) => {
-                let index = term(Kind::Lit(Lit::Int(*i as i64)));
-                term(Kind::Prim(Prim::Index(element.clone()), vec![self.c(c)?, index]))
+                let index = term(TermKind::Lit(Lit::Int(*i as i64)));
+                term(TermKind::Prim(Prim::Index(element.clone()), vec![self.c(c)?, index]))
             }
         })
     }
@@ -105,17 +107,22 @@ impl Core<'_> {
         let ty = types[i].clone();
         let binders: Vec<Binder> =
             types.into_iter().map(|ty| Binder { var: self.fresh(&"y".into()), ty }).collect();
-        let body = term(Kind::Var(binders[i].var.clone()));
+        let body = term(TermKind::Var(binders[i].var.clone()));
         let message =
-            term(Kind::Lit(Lit::String("the trace was taken at another constructor".into())));
-        let default = several.then(|| term(Kind::Prim(Prim::Fail(ty), vec![message])));
+            term(TermKind::Lit(Lit::String("the trace was taken at another constructor".into())));
+        let default = several.then(|| term(TermKind::Prim(Prim::Fail(ty), vec![message])));
         let arms = vec![Arm { tag, binders, body }];
-        term(Kind::Case(Box::new(Case { scrutinee, data: (data, args.clone()), arms, default })))
+        term(TermKind::Case(Box::new(Case {
+            scrutinee,
+            data: (data, args.clone()),
+            arms,
+            default,
+        })))
     }
 
     /// A closed value.
     fn value(&mut self, value: &Value, ty: &Ty) -> Result<Term, ErrorKind> {
-        let literal = |literal| Ok(term(Kind::Lit(literal)));
+        let literal = |literal| Ok(term(TermKind::Lit(literal)));
         match value {
             Value::Unit => literal(Lit::Unit),
             Value::Real(x) => literal(Lit::Real(*x)),
@@ -130,10 +137,10 @@ impl Core<'_> {
                 }
                 Ok(term(match (ty, value) {
                     (Ty::Data(data, args), Value::Data(d)) => {
-                        Kind::Con(*data, args.clone(), d.tag, all)
+                        TermKind::Con(*data, args.clone(), d.tag, all)
                     }
-                    (Ty::Array(element), _) => Kind::Array((**element).clone(), all),
-                    _ => Kind::Tuple(ty.clone(), all),
+                    (Ty::Array(element), _) => TermKind::Array((**element).clone(), all),
+                    _ => TermKind::Tuple(ty.clone(), all),
                 }))
             }),
             Value::Function(_) | Value::Dual { .. } | Value::Active(_) | Value::Zero => {

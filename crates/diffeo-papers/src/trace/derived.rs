@@ -6,7 +6,7 @@
 use diffeo_base::{Name, Span};
 use diffeo_calculus::eval::derivative::multi_indices;
 use diffeo_calculus::prim::{Diff, DiffOp, IntOp, Prim, RealOp};
-use diffeo_calculus::term::{Binder, Build, Kind, Lit, Term, Var};
+use diffeo_calculus::term::{Binder, Build, Lit, Term, TermKind, Var};
 use diffeo_calculus::ty::Ty;
 
 /// A new variable.
@@ -60,12 +60,12 @@ struct Make<'a> {
 }
 
 impl Make<'_> {
-    fn term(&self, kind: Kind) -> Term {
+    fn term(&self, kind: TermKind) -> Term {
         Term::new(kind, self.span)
     }
 
     fn var(&self, binder: &Binder) -> Term {
-        self.term(Kind::Var(binder.var.clone()))
+        self.term(TermKind::Var(binder.var.clone()))
     }
 
     fn binder(&mut self, name: &str, ty: Ty) -> Binder {
@@ -73,37 +73,37 @@ impl Make<'_> {
     }
 
     fn app(&self, f: &Binder, x: Term) -> Term {
-        self.term(Kind::App(Box::new(self.var(f)), Box::new(x)))
+        self.term(TermKind::App(Box::new(self.var(f)), Box::new(x)))
     }
 
     fn lambda(&self, x: Binder, body: Term) -> Term {
-        self.term(Kind::Lam(x, Box::new(body)))
+        self.term(TermKind::Lam(x, Box::new(body)))
     }
 
     fn let_(&self, x: Binder, value: Term, body: Term) -> Term {
-        self.term(Kind::Let(vec![(x, value)], Box::new(body)))
+        self.term(TermKind::Let(vec![(x, value)], Box::new(body)))
     }
 
     fn pair(&self, types: [Ty; 2], components: [Term; 2]) -> Term {
-        self.term(Kind::Tuple(Ty::tuple(types.into()), components.into()))
+        self.term(TermKind::Tuple(Ty::tuple(types.into()), components.into()))
     }
 
     fn prim(&self, prim: Prim, args: Vec<Term>) -> Term {
-        self.term(Kind::Prim(prim, args))
+        self.term(TermKind::Prim(prim, args))
     }
 
     fn real(&self, x: f64) -> Term {
-        self.term(Kind::Lit(Lit::Real(x)))
+        self.term(TermKind::Lit(Lit::Real(x)))
     }
 
     fn int(&self, n: usize) -> Term {
-        self.term(Kind::Lit(Lit::Int(n as i64)))
+        self.term(TermKind::Lit(Lit::Int(n as i64)))
     }
 
     /// W.rd_V(f)
     fn rd(&self, from: &Ty, to: &Ty, f: Term, v: Term, w: Term) -> Term {
         let diff = Diff { op: DiffOp::Rd, from: from.clone(), to: to.clone() };
-        self.term(Kind::Diff(diff, vec![f, v, w]))
+        self.term(TermKind::Diff(diff, vec![f, v, w]))
     }
 
     /// `vjp(f, x) = let y:T = f(x) in ⟨y, λw:T. w.rd_x(f)⟩`
@@ -143,7 +143,7 @@ impl Make<'_> {
         let g = self.binder("g", Ty::fun(reals.clone(), t_ty.clone()));
         let g_value = self.lambda(t, g_body);
 
-        let zeros = self.term(Kind::Array(Ty::Real, vec![self.real(0.0); k]));
+        let zeros = self.term(TermKind::Array(Ty::Real, vec![self.real(0.0); k]));
         let zero = self.binder("zero", reals.clone());
         let y = self.binder("y", t_ty.clone());
         let leaves = self.binder("leaves", reals.clone());
@@ -158,10 +158,10 @@ impl Make<'_> {
                 false => self.partial(&g, &j, &variables, self.var(&zero)),
             });
         }
-        let row = self.term(Kind::Array(Ty::Real, row));
+        let row = self.term(TermKind::Array(Ty::Real, row));
         let count = self.prim(Prim::Length(Ty::Real), vec![self.var(&leaves)]);
         let build = Build { count, index: j, body: row, element: reals.clone() };
-        let rows = self.term(Kind::Build(Box::new(build)));
+        let rows = self.term(TermKind::Build(Box::new(build)));
         let result = self.pair([t_ty.clone(), Ty::array(reals.clone())], [self.var(&y), rows]);
         let bindings = vec![
             (g.clone(), g_value),
@@ -169,15 +169,15 @@ impl Make<'_> {
             (y.clone(), self.traced_value(&reals, &g, &zero)),
             (leaves, self.prim(Prim::Ravel(t_ty), vec![self.var(&y)])),
         ];
-        self.term(Kind::Let(bindings, Box::new(result)))
+        self.term(TermKind::Let(bindings, Box::new(result)))
     }
 
     /// The value of a function to T, where it is traced.
     fn traced_value(&self, from: &Ty, g: &Binder, x: &Binder) -> Term {
         let diff = Diff { op: DiffOp::Vjp, from: from.clone(), to: self.t.clone() };
         let (_, pair) = diff.signature();
-        let vjp = self.term(Kind::Diff(diff, vec![self.var(g), self.var(x)]));
-        self.term(Kind::Proj(pair, 0, Box::new(vjp)))
+        let vjp = self.term(TermKind::Diff(diff, vec![self.var(g), self.var(x)]));
+        self.term(TermKind::Proj(pair, 0, Box::new(vjp)))
     }
 
     /// f(Σ_α x_α · t^α / α!)
@@ -227,9 +227,9 @@ impl Make<'_> {
         let count = int2(self, IntOp::Div, length, c);
         let body = sum.unwrap_or_else(|| self.real(0.0));
         let build = Build { count, index: j, body, element: Ty::Real };
-        let leaves = self.term(Kind::Build(Box::new(build)));
+        let leaves = self.term(TermKind::Build(Box::new(build)));
         let point = self.prim(Prim::Unravel(self.s.clone()), vec![self.var(like), leaves]);
-        let array = self.term(Kind::Array(Ty::Real, monomials));
+        let array = self.term(TermKind::Array(Ty::Real, monomials));
         self.let_(powers, array, self.app(f, point))
     }
 

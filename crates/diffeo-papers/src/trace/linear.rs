@@ -6,22 +6,20 @@
 //! something was added to, so reading one element of an array costs the same whatever its length;
 //! variables that do not depend on x have no adjoint.
 
+use super::operations::Result;
 use super::partial::partial;
-use super::record::Writer;
+use super::record::TraceWriter;
 use super::reverse::zero_of;
 use super::syntax::{internal, part_of, part_ty, parts, Binding, C, V, X};
 use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use diffeo_calculus::eval::derivative::jet::Culprit;
-use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::reals::primal;
 use diffeo_calculus::prim::real::row;
 use diffeo_calculus::prim::RealOp;
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
 use std::collections::{BTreeMap, HashMap};
-
-type Result<T> = std::result::Result<T, ErrorKind>;
 
 /// The sum of what was added to the adjoint of a value.
 #[derive(Default)]
@@ -64,7 +62,7 @@ pub(super) struct Taken {
 }
 
 /// let x:T = V in the bindings of C, at the end of another trace. What depended on x depends on what V does.
-pub(super) fn splice(w: &mut Writer<'_>, taken: &Taken, v: &V) -> Result<()> {
+pub(super) fn splice(w: &mut TraceWriter<'_>, taken: &Taken, v: &V) -> Result<()> {
     *taken.x.influence.borrow_mut() = v.influence();
     let site = w.cx.site.get();
     w.out.push(Binding { x: taken.x.clone(), term: v.term(&taken.x.ty)?, held: None, site });
@@ -98,7 +96,7 @@ fn seed(w: &V) -> Result<Adjoint> {
 }
 
 /// W.R_V(x:T. C)
-pub(super) fn reverse(out: &mut Writer<'_>, taken: &Taken, v: &V, w: &V) -> Result<V> {
+pub(super) fn reverse(out: &mut TraceWriter<'_>, taken: &Taken, v: &V, w: &V) -> Result<V> {
     let depends = |x: &X| x.influence.borrow().mask() & (1 << taken.level) != 0;
     let mut live: HashMap<u32, bool> =
         taken.bindings.iter().map(|binding| (binding.x.id, depends(&binding.x))).collect();
@@ -118,7 +116,7 @@ pub(super) fn reverse(out: &mut Writer<'_>, taken: &Taken, v: &V, w: &V) -> Resu
 }
 
 struct Sweep<'w, 'o> {
-    out: &'w mut Writer<'o>,
+    out: &'w mut TraceWriter<'o>,
     /// Which variables depend on x.
     live: HashMap<u32, bool>,
     /// The adjoints of the variables that are still to come.

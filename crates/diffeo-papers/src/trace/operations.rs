@@ -6,9 +6,9 @@
 //! shapes are known; an operation that gives no Reals becomes a leaf constant k, and so does one whose
 //! operands are closed (ours).
 
-use super::record::Writer;
+use super::record::TraceWriter;
 use super::syntax::{internal, parts, Influence, V};
-use super::Evaluator;
+use super::TraceEvaluator;
 use diffeo_base::deep;
 use diffeo_calculus::array::Array;
 use diffeo_calculus::eval::error::ErrorKind;
@@ -18,9 +18,10 @@ use diffeo_calculus::prim::{real, Prim, RealOp};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
 
-type Result<T> = std::result::Result<T, ErrorKind>;
+/// What an operation gives, or its error.
+pub(super) type Result<T> = std::result::Result<T, ErrorKind>;
 
-impl Evaluator {
+impl TraceEvaluator {
     /// op(V) or pred(V)
     ///
     /// ```text
@@ -74,7 +75,7 @@ impl Evaluator {
                 _ => Value::tuple(sizes),
             });
         }
-        let mut cx = ops::Context {
+        let mut cx = ops::PrimContext {
             reals: &mut self.reals,
             operations: &mut self.counted,
             smooth: self.kinks == Kinks::Ignore,
@@ -152,9 +153,9 @@ impl Evaluator {
 }
 
 /// The operations on single Reals that an operation consists of; `value` is its value.
-fn expand(w: &mut Writer<'_>, prim: &Prim, operands: &[V], value: Value) -> Result<V> {
+fn expand(w: &mut TraceWriter<'_>, prim: &Prim, operands: &[V], value: Value) -> Result<V> {
     let array = |ty: &Ty| Ty::array(ty.clone());
-    let zip = |op: RealOp| move |w: &mut Writer<'_>, a: V, b: V| w.op(op, &[&a, &b]);
+    let zip = |op: RealOp| move |w: &mut TraceWriter<'_>, a: V, b: V| w.op(op, &[&a, &b]);
     match (prim, operands) {
         (Prim::PowInt, [x, V::Closed(Value::Int(n))]) => power(w, x, *n),
         (Prim::Add(ty), [a, b]) => w.zip(a, b, ty, &mut zip(RealOp::Add)),
@@ -220,7 +221,7 @@ fn expand(w: &mut Writer<'_>, prim: &Prim, operands: &[V], value: Value) -> Resu
 }
 
 /// An array with these elements and this value; without elements the value knows the shape.
-fn elements(w: &mut Writer<'_>, ty: &Ty, elements: Vec<V>, value: Value) -> Result<V> {
+fn elements(w: &mut TraceWriter<'_>, ty: &Ty, elements: Vec<V>, value: Value) -> Result<V> {
     if elements.is_empty() {
         return Ok(V::Closed(value));
     }
@@ -229,7 +230,7 @@ fn elements(w: &mut Writer<'_>, ty: &Ty, elements: Vec<V>, value: Value) -> Resu
 
 /// `x ^ n` by the multiplications that [`diffeo_calculus::prim::real::power`] does; of `1 / x` where these overflow, because the
 /// derivatives of the reciprocal of what is infinite are nan.
-fn power(w: &mut Writer<'_>, x: &V, n: i64) -> Result<V> {
+fn power(w: &mut TraceWriter<'_>, x: &V, n: i64) -> Result<V> {
     let one = V::Closed(Value::Real(1.0));
     let mut exponent = n.unsigned_abs();
     let overflows = matches!(x.close(), Value::Real(x) if x.is_finite() && (1.0 / real::power(x, n)).is_infinite());
@@ -257,7 +258,7 @@ fn power(w: &mut Writer<'_>, x: &V, n: i64) -> Result<V> {
 }
 
 /// The array with the element at these indices replaced.
-fn update(w: &mut Writer<'_>, ty: &Ty, a: &V, indices: &[V], element: &V) -> Result<V> {
+fn update(w: &mut TraceWriter<'_>, ty: &Ty, a: &V, indices: &[V], element: &V) -> Result<V> {
     let Some((V::Closed(Value::Int(i)), rest)) = indices.split_first() else {
         return Ok(element.clone());
     };

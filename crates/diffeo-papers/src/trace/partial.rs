@@ -6,7 +6,7 @@
 use super::syntax::{internal, C};
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::prim::real::{
-    chooses_first, next_polygamma, row, truncated_quotient, Condition, Derivative, Partial,
+    chooses_first, next_polygamma, row, truncated_quotient, Condition, DerivativeRule, Partial,
 };
 use diffeo_calculus::prim::RealOp;
 use diffeo_calculus::value::Value;
@@ -21,8 +21,8 @@ fn number(c: &C) -> Result<f64, ErrorKind> {
 /// ∂ᵢop at these operands, where the operation has the result y; nothing if it is zero.
 pub(super) fn partial(op: RealOp, i: usize, operands: &[C], y: &C) -> Result<Option<C>, ErrorKind> {
     match row(op).derivative {
-        Derivative::Partials(partials) => term(&partials[i], op, operands, y),
-        Derivative::Select => {
+        DerivativeRule::Partials(partials) => term(&partials[i], op, operands, y),
+        DerivativeRule::Select => {
             let a = number(&operands[0])?;
             let factor = match op {
                 RealOp::Abs if a < 0.0 => -1.0,

@@ -6,11 +6,11 @@
 //! then what is bound on the way, so that a binding ends the bindings whose scope was left.
 
 use super::derived;
-use super::record::Shared;
+use super::record::TraceShared;
 use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use diffeo_calculus::prim::{Diff, Prim};
-use diffeo_calculus::term::{Binder, Control, Kind, Lit, Term};
+use diffeo_calculus::term::{Binder, Control, Lit, Term, TermKind};
 use diffeo_calculus::ty::{DataId, Ty};
 use diffeo_calculus::value::Value;
 use std::collections::{HashMap, HashSet};
@@ -20,8 +20,8 @@ use std::rc::Rc;
 pub(super) type Id = u32;
 
 /// A term.
-pub(super) enum Node {
-    Variable(Place),
+pub(super) enum PreparedTerm {
+    Variable(VarSlot),
     Global(u32),
     Literal(Value),
     /// λx:T. M, with the number of the function.
@@ -63,7 +63,7 @@ pub(super) enum Node {
 
 /// Where the value of a variable is.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum VarSlot {
     /// In ρ.
     Local(u32),
     /// Among what the function captured.
@@ -80,10 +80,10 @@ pub(super) struct Bind {
 }
 
 /// A function clo(f(x:T). M).
-pub(super) struct Function {
+pub(super) struct PreparedFunction {
     pub name: Name,
     /// Where the values that it captures are in the function around it.
-    pub captures: Vec<Place>,
+    pub captures: Vec<VarSlot>,
     /// Whether it is a definition.
     pub top: bool,
     /// Whether it is bound by `letrec`.
@@ -97,7 +97,7 @@ pub(super) struct Function {
 }
 
 /// What a definition is.
-pub(super) enum Definition {
+pub(super) enum PreparedDefinition {
     /// The function with this number.
     Function(u32),
     /// A constant, with its term.
@@ -105,16 +105,16 @@ pub(super) enum Definition {
 }
 
 /// A whole program.
-pub(super) struct Code {
-    pub nodes: Vec<Node>,
+pub(super) struct PreparedProgram {
+    pub nodes: Vec<PreparedTerm>,
     pub spans: Vec<Span>,
-    pub functions: Vec<Function>,
-    pub definitions: Vec<Definition>,
+    pub functions: Vec<PreparedFunction>,
+    pub definitions: Vec<PreparedDefinition>,
     /// The definitions that each definition refers to.
     pub references: Vec<Vec<u32>>,
 }
 
-impl Code {
+impl PreparedProgram {
     /// For each definition the least of those that it calls and that call it, if it is recursive.
     pub fn groups(&self) -> Vec<Option<u32>> {
         let reach: Vec<HashSet<u32>> = (0..self.references.len())
@@ -137,8 +137,8 @@ impl Code {
 }
 
 /// The terms of a program.
-pub(super) fn prepare(cx: &Shared) -> Code {
-    let code = Code {
+pub(super) fn prepare(cx: &TraceShared) -> PreparedProgram {
+    let code = PreparedProgram {
         nodes: Vec::new(),
         spans: Vec::new(),
         functions: Vec::new(),
@@ -150,13 +150,13 @@ pub(super) fn prepare(cx: &Shared) -> Code {
         preparer.code.references.push(Vec::new());
         preparer.scopes = vec![Scope::default()];
         let definition = match &global.body.kind {
-            Kind::Lam(param, body) => {
+            TermKind::Lam(param, body) => {
                 let name = global.name.clone();
                 let number = preparer.function(name, None, param, body, global.body.span);
                 preparer.code.functions[number as usize].top = true;
-                Definition::Function(number)
+                PreparedDefinition::Function(number)
             }
-            _ => Definition::Constant(preparer.term(&global.body)),
+            _ => PreparedDefinition::Constant(preparer.term(&global.body)),
         };
         preparer.code.definitions.push(definition);
     }
@@ -167,7 +167,7 @@ pub(super) fn prepare(cx: &Shared) -> Code {
 #[derive(Default)]
 struct Scope {
     /// The places of variables.
-    places: HashMap<u32, Place>,
+    places: HashMap<u32, VarSlot>,
     /// The captured variables, in order.
     captured: Vec<u32>,
     /// The next place in ρ.
@@ -175,8 +175,8 @@ struct Scope {
 }
 
 struct Preparer<'c> {
-    cx: &'c Shared,
-    code: Code,
+    cx: &'c TraceShared,
+    code: PreparedProgram,
     /// From the outermost function to the one at hand.
     scopes: Vec<Scope>,
     /// For new variables.
@@ -184,7 +184,7 @@ struct Preparer<'c> {
 }
 
 impl Preparer<'_> {
-    fn push(&mut self, node: Node, span: Span) -> Id {
+    fn push(&mut self, node: PreparedTerm, span: Span) -> Id {
         self.code.nodes.push(node);
         self.code.spans.push(span);
         (self.code.nodes.len() - 1) as Id
@@ -195,20 +195,20 @@ impl Preparer<'_> {
     }
 
     /// The place of a variable, captured by the functions in between if need be.
-    fn place(&mut self, var: u32) -> Place {
+    fn place(&mut self, var: u32) -> VarSlot {
         let at = self.scopes.iter().rposition(|scope| scope.places.contains_key(&var)).unwrap_or(0);
         for scope in &mut self.scopes[at + 1..] {
-            scope.places.insert(var, Place::Captured(scope.captured.len() as u32));
+            scope.places.insert(var, VarSlot::Captured(scope.captured.len() as u32));
             scope.captured.push(var);
         }
-        self.scope().places.get(&var).copied().unwrap_or(Place::Local(0))
+        self.scope().places.get(&var).copied().unwrap_or(VarSlot::Local(0))
     }
 
     fn bind(&mut self, binder: &Binder) -> Bind {
         let traced = self.cx.traced(&binder.ty);
         let scope = self.scope();
         let place = scope.depth;
-        scope.places.insert(binder.var.id, Place::Local(place));
+        scope.places.insert(binder.var.id, VarSlot::Local(place));
         scope.depth += 1;
         Bind { place, name: binder.var.name.clone(), ty: binder.ty.clone(), traced }
     }
@@ -240,7 +240,7 @@ impl Preparer<'_> {
         let recursive = itself.is_some();
         let top = false;
         let function =
-            Function { name, captures, top, recursive, param, body, library, definition };
+            PreparedFunction { name, captures, top, recursive, param, body, library, definition };
         self.code.functions.push(function);
         (self.code.functions.len() - 1) as u32
     }
@@ -256,51 +256,53 @@ impl Preparer<'_> {
         })
     }
 
-    fn node(&mut self, term: &Term) -> Node {
+    fn node(&mut self, term: &Term) -> PreparedTerm {
         let depth = self.scope().depth;
         let node = match &term.kind {
-            Kind::Var(var) => Node::Variable(self.place(var.id)),
-            Kind::Global(id) => {
+            TermKind::Var(var) => PreparedTerm::Variable(self.place(var.id)),
+            TermKind::Global(id) => {
                 if let Some(references) = self.code.references.last_mut() {
                     references.push(id.0);
                 }
-                Node::Global(id.0)
+                PreparedTerm::Global(id.0)
             }
-            Kind::Lit(literal) => Node::Literal(match literal {
+            TermKind::Lit(literal) => PreparedTerm::Literal(match literal {
                 Lit::Real(x) => Value::Real(*x),
                 Lit::Int(n) => Value::Int(*n),
                 Lit::Bool(b) => Value::Bool(*b),
                 Lit::String(text) => Value::string(text),
                 Lit::Unit => Value::Unit,
             }),
-            Kind::Lam(param, body) => {
-                Node::Lambda(self.function("fn".into(), None, param, body, term.span))
+            TermKind::Lam(param, body) => {
+                PreparedTerm::Lambda(self.function("fn".into(), None, param, body, term.span))
             }
-            Kind::App(f, argument) => Node::App(self.term(f), self.term(argument)),
-            Kind::Let(bindings, body) => {
+            TermKind::App(f, argument) => PreparedTerm::App(self.term(f), self.term(argument)),
+            TermKind::Let(bindings, body) => {
                 let mut prepared = Vec::new();
                 for (binder, value) in bindings {
                     let value = self.term(value);
                     prepared.push((self.bind(binder), value));
                 }
-                Node::Let(prepared, self.term(body))
+                PreparedTerm::Let(prepared, self.term(body))
             }
-            Kind::LetRec(binder, function, body) => {
-                let Kind::Lam(param, inner) = &function.kind else {
+            TermKind::LetRec(binder, function, body) => {
+                let TermKind::Lam(param, inner) = &function.kind else {
                     // A program that lints has no such term.
-                    return Node::Literal(Value::Unit);
+                    return PreparedTerm::Literal(Value::Unit);
                 };
                 let name = binder.var.name.clone();
                 let number = self.function(name, Some(binder), param, inner, function.span);
                 let place = self.bind(binder).place;
-                Node::LetRec(number, place, self.term(body))
+                PreparedTerm::LetRec(number, place, self.term(body))
             }
-            Kind::Tuple(ty, components) => Node::Tuple(ty.clone(), self.terms(components)),
-            Kind::Proj(ty, i, tuple) => Node::Proj(ty.clone(), *i, self.term(tuple)),
-            Kind::Con(data, args, tag, fields) => {
-                Node::Con(*data, args.clone(), *tag, self.terms(fields))
+            TermKind::Tuple(ty, components) => {
+                PreparedTerm::Tuple(ty.clone(), self.terms(components))
             }
-            Kind::Case(case) => {
+            TermKind::Proj(ty, i, tuple) => PreparedTerm::Proj(ty.clone(), *i, self.term(tuple)),
+            TermKind::Con(data, args, tag, fields) => {
+                PreparedTerm::Con(*data, args.clone(), *tag, self.terms(fields))
+            }
+            TermKind::Case(case) => {
                 let scrutinee = self.term(&case.scrutinee);
                 let mut arms = Vec::new();
                 for arm in &case.arms {
@@ -309,21 +311,26 @@ impl Preparer<'_> {
                     self.leave(depth);
                 }
                 let default = case.default.as_ref().map(|default| self.term(default));
-                Node::Case(scrutinee, Ty::Data(case.data.0, case.data.1.clone()), arms, default)
+                PreparedTerm::Case(
+                    scrutinee,
+                    Ty::Data(case.data.0, case.data.1.clone()),
+                    arms,
+                    default,
+                )
             }
-            Kind::If(condition, yes, no) => {
-                Node::If(self.term(condition), self.term(yes), self.term(no))
+            TermKind::If(condition, yes, no) => {
+                PreparedTerm::If(self.term(condition), self.term(yes), self.term(no))
             }
-            Kind::Array(element, items) => {
-                Node::Array(Ty::array(element.clone()), self.terms(items))
+            TermKind::Array(element, items) => {
+                PreparedTerm::Array(Ty::array(element.clone()), self.terms(items))
             }
-            Kind::Build(build) => {
+            TermKind::Build(build) => {
                 let count = self.term(&build.count);
                 let index = self.bind(&build.index).place;
                 let body = self.term(&build.body);
-                Node::Build { count, index, body, ty: Ty::array(build.element.clone()) }
+                PreparedTerm::Build { count, index, body, ty: Ty::array(build.element.clone()) }
             }
-            Kind::Loop(l) => {
+            TermKind::Loop(l) => {
                 let init = self.term(&l.init);
                 match &l.control {
                     Control::Count { index, count } => {
@@ -331,18 +338,18 @@ impl Preparer<'_> {
                         let state = self.bind(&l.state);
                         let index = self.bind(index).place;
                         let body = self.term(&l.body);
-                        Node::Count { init, count, state, index, body }
+                        PreparedTerm::Count { init, count, state, index, body }
                     }
                     Control::While(condition) => {
                         let state = self.bind(&l.state);
                         let condition = self.term(condition);
                         let body = self.term(&l.body);
-                        Node::While { init, state, condition, body }
+                        PreparedTerm::While { init, state, condition, body }
                     }
                 }
             }
-            Kind::Prim(prim, args) => Node::Prim(prim.clone(), self.terms(args)),
-            Kind::Diff(diff, args) => {
+            TermKind::Prim(prim, args) => PreparedTerm::Prim(prim.clone(), self.terms(args)),
+            TermKind::Diff(diff, args) => {
                 let args_ids = self.terms(args);
                 let first = self.scope().depth;
                 let types = derived::operands(diff);
@@ -357,7 +364,7 @@ impl Preparer<'_> {
                     }
                     (first, self.term(&body))
                 });
-                Node::Diff(diff.clone(), args_ids, definition)
+                PreparedTerm::Diff(diff.clone(), args_ids, definition)
             }
         };
         self.leave(depth);

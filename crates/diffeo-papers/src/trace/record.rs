@@ -28,7 +28,7 @@ use std::rc::Rc;
 const CHECK: u64 = 1024;
 
 /// What an evaluation shares with the traces that it gives.
-pub(super) struct Shared {
+pub(super) struct TraceShared {
     pub program: Rc<Program>,
     /// What the evaluation may take.
     pub limits: Limits,
@@ -45,9 +45,9 @@ pub(super) struct Shared {
     traced: RefCell<HashMap<Ty, bool>>,
 }
 
-impl Shared {
-    pub fn new(program: Rc<Program>, limits: Limits) -> Shared {
-        Shared {
+impl TraceShared {
+    pub fn new(program: Rc<Program>, limits: Limits) -> TraceShared {
+        TraceShared {
             program,
             limits,
             steps: Cell::new(0),
@@ -100,18 +100,18 @@ impl Shared {
 }
 
 /// Writes bindings at the end of a trace.
-pub(super) struct Writer<'a> {
-    pub cx: &'a Shared,
+pub(super) struct TraceWriter<'a> {
+    pub cx: &'a TraceShared,
     pub out: &'a mut Vec<Binding>,
 }
 
 /// What becomes of a Real.
-pub(super) type Map<'f> = &'f mut dyn FnMut(&mut Writer<'_>, V) -> Result<V, ErrorKind>;
+pub(super) type Map<'f> = &'f mut dyn FnMut(&mut TraceWriter<'_>, V) -> Result<V, ErrorKind>;
 
 /// What becomes of two Reals at one place of two structures.
-pub(super) type Zip<'f> = &'f mut dyn FnMut(&mut Writer<'_>, V, V) -> Result<V, ErrorKind>;
+pub(super) type Zip<'f> = &'f mut dyn FnMut(&mut TraceWriter<'_>, V, V) -> Result<V, ErrorKind>;
 
-impl Writer<'_> {
+impl TraceWriter<'_> {
     /// `let x:T = C in`, where C is a term of values; x.
     pub fn bind(&mut self, name: &Name, ty: &Ty, term: C) -> Result<V, ErrorKind> {
         let value = term.value()?;

@@ -7,11 +7,11 @@
 
 use super::contexts::{Next, E};
 use super::linear::{self, Taken};
-use super::prepare::{Bind, Code, Id, Node, Place};
-use super::record::Writer;
+use super::prepare::{Bind, Id, PreparedProgram, PreparedTerm, VarSlot};
+use super::record::TraceWriter;
 use super::reverse::Reverse;
 use super::syntax::{closure, internal, same_constants, C, V};
-use super::{Activation, Evaluator, Failure, Open, Origin};
+use super::{Activation, OpenTrace, Origin, TraceEvaluator, TraceFailure};
 use diffeo_base::{Name, Span};
 use diffeo_calculus::eval::derivative::{
     from_derivatives, jet_coefficients, to_derivatives, JetShape,
@@ -22,26 +22,26 @@ use diffeo_calculus::leaves::{each_leaf, each_leaf_pair};
 use diffeo_calculus::prim::{Diff, DiffOp, Prim, RealOp};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::typing::jet_type;
-use diffeo_calculus::value::{Function, Value};
+use diffeo_calculus::value::{FunctionValue, Value};
 use std::collections::{HashMap, HashSet};
 
 /// How deep derivatives may nest.
 const DEEPEST: usize = 128;
 
-impl Evaluator {
+impl TraceEvaluator {
     /// Writes to the innermost trace. In ordinary evaluation there is none, and nothing is written.
-    pub(super) fn writer(&mut self) -> Writer<'_> {
+    pub(super) fn writer(&mut self) -> TraceWriter<'_> {
         let here = self.code.spans.get(self.site as usize).copied().unwrap_or(Span::NONE);
         self.cx.site.set(self.at.place(here));
         let out = self.open.last_mut().map_or(&mut self.nothing, |open| &mut open.bindings);
-        Writer { cx: &self.cx, out }
+        TraceWriter { cx: &self.cx, out }
     }
 
     /// ρ(x)
-    pub(super) fn lookup(&self, place: Place) -> Result<V, Failure> {
+    pub(super) fn lookup(&self, place: VarSlot) -> Result<V, TraceFailure> {
         let found = match place {
-            Place::Local(i) => self.rho.get(self.at.base + i as usize).cloned(),
-            Place::Captured(i) => captured(&self.at.this, i as usize),
+            VarSlot::Local(i) => self.rho.get(self.at.base + i as usize).cloned(),
+            VarSlot::Captured(i) => captured(&self.at.this, i as usize),
         };
         found.ok_or_else(|| internal("a variable has no value").into())
     }
@@ -73,7 +73,11 @@ impl Evaluator {
     }
 
     /// clo_φ(f(x:T):U. M), with the values of the free variables of M (ours).
-    pub(super) fn closure(&mut self, code: &Code, number: u32) -> Result<V, Failure> {
+    pub(super) fn closure(
+        &mut self,
+        code: &PreparedProgram,
+        number: u32,
+    ) -> Result<V, TraceFailure> {
         let function = &code.functions[number as usize];
         let mut parts = Vec::with_capacity(function.captures.len());
         for place in &function.captures {
@@ -105,7 +109,7 @@ impl Evaluator {
     }
 
     /// The constant of a definition (ours): evaluated once, outside all traces.
-    pub(super) fn constant(&mut self, global: u32, body: Id) -> Result<Next, Failure> {
+    pub(super) fn constant(&mut self, global: u32, body: Id) -> Result<Next, TraceFailure> {
         if let Some(value) = &self.values[global as usize] {
             return Ok(Next::Value(V::Closed(value.clone())));
         }
@@ -142,11 +146,16 @@ impl Evaluator {
     ///
     /// where φ(f) = clo_φ′(f(x:T):U. M); with limited recursion φ(f) = clo_{n+1,φ′}, and clo_{n,φ′} is what f is
     /// in M.
-    pub(super) fn call(&mut self, code: &Code, f: &V, argument: V) -> Result<Next, Failure> {
+    pub(super) fn call(
+        &mut self,
+        code: &PreparedProgram,
+        f: &V,
+        argument: V,
+    ) -> Result<Next, TraceFailure> {
         let number = match f {
             V::Closed(Value::Function(rc)) => match &**rc {
-                Function::Closure { code, .. } => *code,
-                Function::Pullback(_) => return Err(internal("a pullback").into()),
+                FunctionValue::Closure { code, .. } => *code,
+                FunctionValue::Pullback(_) => return Err(internal("a pullback").into()),
             },
             V::Closure(number, _) => *number,
             V::Closed(_) | V::Var(_) | V::Tuple(_) | V::Data(..) | V::Array(_) => {
@@ -181,7 +190,12 @@ impl Evaluator {
 
     /// With limited recursion: how often definitions may still unfold in the function, and what a recursive
     /// function is in itself.
-    fn unfold(&self, code: &Code, f: &V, number: u32) -> Result<(u64, Option<V>), Failure> {
+    fn unfold(
+        &self,
+        code: &PreparedProgram,
+        f: &V,
+        number: u32,
+    ) -> Result<(u64, Option<V>), TraceFailure> {
         let Some(limit) = self.fuel else { return Ok((0, None)) };
         let function = &code.functions[number as usize];
         let left = |i: usize| match captured(f, i) {
@@ -193,12 +207,12 @@ impl Evaluator {
             if self.groups[function.definition as usize].is_none() {
                 return Ok((limit, None));
             }
-            return Ok((left(0).checked_sub(1).ok_or(Failure::OutOfFuel)?, None));
+            return Ok((left(0).checked_sub(1).ok_or(TraceFailure::OutOfFuel)?, None));
         }
         if !function.recursive {
             return Ok((left(n), None));
         }
-        let own = left(n + 1).checked_sub(1).ok_or(Failure::OutOfFuel)?;
+        let own = left(n + 1).checked_sub(1).ok_or(TraceFailure::OutOfFuel)?;
         let mut parts: Vec<V> = (0..=n).filter_map(|i| captured(f, i)).collect();
         parts.push(V::Closed(Value::Int(own as i64)));
         let closed = |values| Ok(closure(number, values));
@@ -212,7 +226,7 @@ impl Evaluator {
     }
 
     /// Whether open calls have not used up the memory that they may take.
-    fn room(&self, function: Name) -> Result<(), Failure> {
+    fn room(&self, function: Name) -> Result<(), TraceFailure> {
         let size = self.stack.len() * size_of::<E>()
             + (self.rho.len() + self.operands.len()) * size_of::<V>();
         if size > self.max_stack {
@@ -229,14 +243,14 @@ impl Evaluator {
     ///      φ | ρ ⊢ W.rd_V(x:T. N) ⇒ X                     φ | ρ ⊢ W.rd_V(x:T. N) ⇝ W.R_V(x:T. C)
     /// ```
     ///
-    /// N is f(x). Here a trace for C is opened; [`Evaluator::taken`] has the rest.
+    /// N is f(x). Here a trace for C is opened; [`TraceEvaluator::taken`] has the rest.
     pub(super) fn rd(
         &mut self,
-        code: &Code,
+        code: &PreparedProgram,
         id: Id,
         diff: &Diff,
         operands: &[V],
-    ) -> Result<Next, Failure> {
+    ) -> Result<Next, TraceFailure> {
         let [f, v, w] = operands else { return Err(internal("three operands").into()) };
         let traced = self.cx.traced(&diff.from);
         self.stack.push(E::Taken(id, Box::new((v.clone(), w.clone(), traced))));
@@ -247,7 +261,13 @@ impl Evaluator {
     }
 
     /// φ | ρ[V′/x] ⊢ f(x), in a trace of its own.
-    fn open_trace(&mut self, code: &Code, f: &V, ty: &Ty, v: &V) -> Result<Next, Failure> {
+    fn open_trace(
+        &mut self,
+        code: &PreparedProgram,
+        f: &V,
+        ty: &Ty,
+        v: &V,
+    ) -> Result<Next, TraceFailure> {
         let level = self.open.len();
         if level >= DEEPEST {
             let function = Name::new("derivatives");
@@ -255,13 +275,13 @@ impl Evaluator {
         }
         let influence = v.influence().with(level as u32);
         let x = self.cx.variable(&parameter(code, f), ty, v.close(), influence);
-        self.open.push(Open { x: x.clone(), bindings: Vec::new() });
+        self.open.push(OpenTrace { x: x.clone(), bindings: Vec::new() });
         self.call(code, f, V::Var(x))
     }
 
     /// Ends the innermost trace, of which y is the value.
-    fn close_trace(&mut self, y: &V, ty: &Ty) -> Result<Taken, Failure> {
-        let Open { x, bindings } = self.open.pop().ok_or_else(|| internal("a trace"))?;
+    fn close_trace(&mut self, y: &V, ty: &Ty) -> Result<Taken, TraceFailure> {
+        let OpenTrace { x, bindings } = self.open.pop().ok_or_else(|| internal("a trace"))?;
         let level = self.open.len() as u32;
         Ok(Taken { x, level, bindings, result: y.term(ty)?, ty: ty.clone() })
     }
@@ -269,14 +289,14 @@ impl Evaluator {
     /// W.R_V(x:T. C), when C, which gives y, was taken.
     pub(super) fn taken(
         &mut self,
-        code: &Code,
+        code: &PreparedProgram,
         id: Id,
         y: &V,
         v: &V,
         w: &V,
         open: bool,
-    ) -> Result<V, Failure> {
-        let Node::Diff(diff, ..) = &code.nodes[id as usize] else {
+    ) -> Result<V, TraceFailure> {
+        let PreparedTerm::Diff(diff, ..) = &code.nodes[id as usize] else {
             return Err(internal("a derivative").into());
         };
         each_leaf_pair("the cotangent", &y.close(), &w.close(), &mut |_, _| Ok(()))?;
@@ -291,7 +311,7 @@ impl Evaluator {
         let ordinary = self.open.is_empty();
         let mut evaluated = Vec::new();
         let out = self.open.last_mut().map_or(&mut evaluated, |open| &mut open.bindings);
-        let mut writer = Writer { cx: &self.cx, out };
+        let mut writer = TraceWriter { cx: &self.cx, out };
         let x_bar = match self.printed {
             true => printed(&mut writer, &taken, v, w)?,
             false => linear::reverse(&mut writer, &taken, v, w)?,
@@ -312,7 +332,7 @@ impl Evaluator {
     }
 
     /// Value and tangent, of which the definition has been evaluated.
-    pub(super) fn pushed(&mut self, pair: &V, finite: bool) -> Result<(), Failure> {
+    pub(super) fn pushed(&mut self, pair: &V, finite: bool) -> Result<(), TraceFailure> {
         self.quiet -= 1;
         if finite {
             let (y, tangent) = untuple(pair)?;
@@ -330,22 +350,22 @@ impl Evaluator {
     }
 
     /// The value of x as a constant of every trace (ours).
-    pub(super) fn stop_gradient(&mut self, operands: &[V]) -> Result<Next, Failure> {
+    pub(super) fn stop_gradient(&mut self, operands: &[V]) -> Result<Next, TraceFailure> {
         let [x] = operands else { return Err(internal("one operand").into()) };
         Ok(Next::Value(V::Closed(x.close())))
     }
 
     /// `vjp`, `jvp` and `jet`, by their definitions over `rd` (ours). The value f(x) of the first two is that
-    /// of the trace of f at x, so that a rule of [`Evaluator::with_derivative`] gives it where there is one.
+    /// of the trace of f at x, so that a rule of [`TraceEvaluator::with_derivative`] gives it where there is one.
     pub(super) fn defined(
         &mut self,
-        code: &Code,
+        code: &PreparedProgram,
         id: Id,
         diff: &Diff,
         operands: Vec<V>,
         first: u32,
         body: Id,
-    ) -> Result<Next, Failure> {
+    ) -> Result<Next, TraceFailure> {
         let operands = match (diff.op, operands.as_slice()) {
             (DiffOp::Vjp | DiffOp::Jvp, [f, x, tangent @ ..]) => {
                 for v in tangent {
@@ -384,13 +404,13 @@ impl Evaluator {
     /// The definition of `vjp` or `jvp`, when y = f(x) was traced: let x:T = V in C, and then the rest.
     pub(super) fn value_taken(
         &mut self,
-        code: &Code,
+        code: &PreparedProgram,
         id: Id,
         y: V,
         mut operands: Vec<V>,
         open: bool,
-    ) -> Result<Next, Failure> {
-        let Node::Diff(diff, _, Some((first, body))) = &code.nodes[id as usize] else {
+    ) -> Result<Next, TraceFailure> {
+        let PreparedTerm::Diff(diff, _, Some((first, body))) = &code.nodes[id as usize] else {
             return Err(internal("a derivative").into());
         };
         let y = if open {
@@ -417,8 +437,14 @@ impl Evaluator {
     }
 
     /// The value of J(T) from f(x) and the rows of derivatives.
-    pub(super) fn jet_result(&mut self, code: &Code, id: Id, pair: &V) -> Result<V, Failure> {
-        let (Node::Diff(diff, ..), V::Tuple(_) | V::Closed(_)) = (&code.nodes[id as usize], pair)
+    pub(super) fn jet_result(
+        &mut self,
+        code: &PreparedProgram,
+        id: Id,
+        pair: &V,
+    ) -> Result<V, TraceFailure> {
+        let (PreparedTerm::Diff(diff, ..), V::Tuple(_) | V::Closed(_)) =
+            (&code.nodes[id as usize], pair)
         else {
             return Err(internal("a jet").into());
         };
@@ -436,11 +462,11 @@ impl Evaluator {
     /// that influences it, and in that trace only. So the tangent x - z is 0, with the derivative of x.
     pub(super) fn with_derivative(
         &mut self,
-        code: &Code,
+        code: &PreparedProgram,
         id: Id,
         diff: &Diff,
         operands: &[V],
-    ) -> Result<Next, Failure> {
+    ) -> Result<Next, TraceFailure> {
         let [f, rule, x] = operands else { return Err(internal("three operands").into()) };
         let mask = [f, rule, x].iter().fold(0, |mask, v| mask | v.influence().mask());
         if mask == 0 {
@@ -469,12 +495,12 @@ impl Evaluator {
     /// t + dt, which the innermost trace that influences x influences, whatever the rule makes of x.
     pub(super) fn rule_result(
         &mut self,
-        code: &Code,
+        code: &PreparedProgram,
         id: Id,
         level: u32,
         pair: &V,
-    ) -> Result<V, Failure> {
-        let Node::Diff(diff, ..) = &code.nodes[id as usize] else {
+    ) -> Result<V, TraceFailure> {
+        let PreparedTerm::Diff(diff, ..) = &code.nodes[id as usize] else {
             return Err(internal("a derivative").into());
         };
         let ty = Ty::tuple(vec![diff.to.clone(), diff.to.clone()]);
@@ -498,7 +524,7 @@ fn is_finite(v: &Value) -> bool {
 
 /// W.R_V(x:T. C) as in Figure 6.
 pub(super) fn printed(
-    writer: &mut Writer<'_>,
+    writer: &mut TraceWriter<'_>,
     taken: &Taken,
     v: &V,
     w: &V,
@@ -506,7 +532,7 @@ pub(super) fn printed(
     let held = taken.bindings.iter().filter(|b| b.held == Some(taken.level));
     let held: HashSet<u32> = held.map(|b| b.x.id).collect();
     // What depended on x depends on what V does.
-    linear::splice(&mut Writer { cx: writer.cx, out: &mut Vec::new() }, taken, v)?;
+    linear::splice(&mut TraceWriter { cx: writer.cx, out: &mut Vec::new() }, taken, v)?;
     let mut c = taken.result.clone();
     for binding in taken.bindings.iter().rev() {
         c = C::Let(binding.x.clone(), Box::new(binding.term.clone()), Box::new(c));
@@ -521,8 +547,8 @@ pub(super) fn printed(
 fn captured(f: &V, i: usize) -> Option<V> {
     match f {
         V::Closed(Value::Function(rc)) => match &**rc {
-            Function::Closure { captured, .. } => captured.get(i).cloned().map(V::Closed),
-            Function::Pullback(_) => None,
+            FunctionValue::Closure { captured, .. } => captured.get(i).cloned().map(V::Closed),
+            FunctionValue::Pullback(_) => None,
         },
         V::Closure(_, parts) => parts.0.get(i).cloned(),
         V::Closed(_) | V::Var(_) | V::Tuple(_) | V::Data(..) | V::Array(_) => None,
@@ -530,11 +556,11 @@ fn captured(f: &V, i: usize) -> Option<V> {
 }
 
 /// The name of the parameter of a function.
-pub(super) fn parameter(code: &Code, f: &V) -> Name {
+pub(super) fn parameter(code: &PreparedProgram, f: &V) -> Name {
     let number = match f {
         V::Closed(Value::Function(rc)) => match &**rc {
-            Function::Closure { code, .. } => Some(*code),
-            Function::Pullback(_) => None,
+            FunctionValue::Closure { code, .. } => Some(*code),
+            FunctionValue::Pullback(_) => None,
         },
         V::Closure(number, _) => Some(*number),
         V::Closed(_) | V::Var(_) | V::Tuple(_) | V::Data(..) | V::Array(_) => None,

@@ -4,11 +4,11 @@
 //! The body of a `let` is differentiated twice, so the size is exponential in the number of `let`s:
 //! [`super::linear`] is what programs are run with.
 
+use super::operations::Result;
 use super::partial::partial;
-use super::record::Shared;
+use super::record::TraceShared;
 use super::syntax::{internal, part_term, part_ty, parts, structure_term, C, X};
 use diffeo_base::Name;
-use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::leaves::map_leaves;
 use diffeo_calculus::prim::RealOp;
 use diffeo_calculus::ty::{DataId, Ty};
@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 /// What stays the same in a derivative: V, x and T; and where new variables come from.
 pub(super) struct Reverse<'a> {
-    pub cx: &'a Shared,
+    pub cx: &'a TraceShared,
     /// V
     pub v: C,
     /// x:T
@@ -26,8 +26,6 @@ pub(super) struct Reverse<'a> {
     /// The variables that count as constant here (ours): see [`super::syntax::Binding::held`].
     pub held: &'a HashSet<u32>,
 }
-
-type Result<T> = std::result::Result<T, ErrorKind>;
 
 impl Reverse<'_> {
     /// W.R_V(x:T. C)

@@ -16,7 +16,7 @@ use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::prim::{real, RealOp};
 use diffeo_calculus::term::Program;
 use diffeo_calculus::ty::{DataId, Ty};
-use diffeo_calculus::value::{Function, Value};
+use diffeo_calculus::value::{FunctionValue, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -62,17 +62,17 @@ pub(super) enum V {
     /// A trace variable.
     Var(X),
     /// ⟨V, …⟩
-    Tuple(Rc<Parts>),
+    Tuple(Rc<OpenValues>),
     /// A constructor applied, at a type with functions in it.
-    Data(u32, Rc<Parts>),
+    Data(u32, Rc<OpenValues>),
     /// An array at a type with functions in it.
-    Array(Rc<Parts>),
+    Array(Rc<OpenValues>),
     /// The λ-term with this number, and the values of its free variables.
-    Closure(u32, Rc<Parts>),
+    Closure(u32, Rc<OpenValues>),
 }
 
 /// Open values, dropped without recursion.
-pub(super) struct Parts(pub Vec<V>);
+pub(super) struct OpenValues(pub Vec<V>);
 
 /// A trace term C.
 #[derive(Clone)]
@@ -176,7 +176,7 @@ impl Drop for Spread {
     }
 }
 
-impl Drop for Parts {
+impl Drop for OpenValues {
     fn drop(&mut self) {
         let mut pending = std::mem::take(&mut self.0);
         while let Some(v) = pending.pop() {
@@ -201,11 +201,11 @@ impl V {
     /// A structure of values, closed if they all are: `open` and `closed` make it.
     pub fn structure(
         parts: Vec<V>,
-        open: impl FnOnce(Rc<Parts>) -> V,
+        open: impl FnOnce(Rc<OpenValues>) -> V,
         closed: impl FnOnce(Vec<Value>) -> Result<Value, ErrorKind>,
     ) -> Result<V, ErrorKind> {
         if !parts.iter().all(V::is_closed) {
-            return Ok(open(Rc::new(Parts(parts))));
+            return Ok(open(Rc::new(OpenValues(parts))));
         }
         let closed_parts = parts
             .into_iter()
@@ -224,7 +224,8 @@ impl V {
 
     /// ρ(V)
     pub fn close(&self) -> Value {
-        let all = |parts: &Parts| -> Vec<Value> { deep(|| parts.0.iter().map(V::close).collect()) };
+        let all =
+            |parts: &OpenValues| -> Vec<Value> { deep(|| parts.0.iter().map(V::close).collect()) };
         match self {
             V::Closed(value) => value.clone(),
             V::Var(x) => x.value.clone(),
@@ -267,7 +268,7 @@ impl V {
 
 /// A closure whose captured values are closed.
 pub(super) fn closure(code: u32, captured: Vec<Value>) -> Value {
-    Value::Function(Rc::new(Function::Closure { code, captured: captured.into() }))
+    Value::Function(Rc::new(FunctionValue::Closure { code, captured: captured.into() }))
 }
 
 impl C {

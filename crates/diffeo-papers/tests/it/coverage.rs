@@ -4,13 +4,15 @@
 use crate::support::translated::named;
 use diffeo_calculus::eval::{Machine, Options};
 use diffeo_calculus::prim::DiffOp;
-use diffeo_calculus::term::{GlobalId, Kind, Program};
+use diffeo_calculus::term::{GlobalId, Program, TermKind};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{lint, parse};
-use diffeo_papers::coverage::{in_term, of, operations, table, Coverage, Row, FORMS, SYSTEMS};
+use diffeo_papers::coverage::{
+    in_term, of, operations, table, Coverage, CoverageRow, FORMS, SYSTEMS,
+};
 use diffeo_papers::delta::{naive, wrapper};
-use diffeo_papers::engine::{machine as engine, Engine};
-use diffeo_papers::trace::{Evaluator, TraceOptions};
+use diffeo_papers::engine::{machine as engine, TranslatingEngine};
+use diffeo_papers::trace::{TraceEvaluator, TraceOptions};
 use diffeo_papers::{dual, Delta, System, Workspace};
 use std::rc::Rc;
 
@@ -112,11 +114,11 @@ def e : Real -> Real = fn (x : Real) -> {body}\n"
     Rc::new(program)
 }
 
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<CoverageRow> {
     PROGRAMS.iter().map(|(name, body)| row(name, &program(name, body))).collect()
 }
 
-fn row(name: &str, program: &Program) -> Row {
+fn row(name: &str, program: &Program) -> CoverageRow {
     if name == "lift" {
         let lift = diffeo_calculus::prim::Lift {
             what: diffeo_calculus::prim::Lifting::Lift,
@@ -124,7 +126,7 @@ fn row(name: &str, program: &Program) -> Row {
             from: diffeo_calculus::Ty::Real,
             to: diffeo_calculus::Ty::Real,
         };
-        return of(&Kind::Prim(diffeo_calculus::Prim::Lift(Rc::new(lift)), Vec::new()));
+        return of(&TermKind::Prim(diffeo_calculus::Prim::Lift(Rc::new(lift)), Vec::new()));
     }
     let body = &program.globals[named(program, "e").0 as usize].body;
     let found = in_term(body).into_iter().find(|row| row.form == name);
@@ -149,7 +151,7 @@ fn differentiated(program: &Rc<Program>, system: usize) -> Result<Option<f64>, S
     let pair = |a, b| Value::tuple(vec![Value::Real(a), Value::Real(b)]);
     let mut w = Workspace::new(program);
     if system == 0 {
-        let mut evaluator = Evaluator::new(program.clone(), TraceOptions::default());
+        let mut evaluator = TraceEvaluator::new(program.clone(), TraceOptions::default());
         let (trace, _) = evaluator.trace(e, Value::Real(X)).map_err(|stop| format!("{stop:?}"))?;
         let reverse = trace.reverse(Value::Real(1.0)).map_err(|kind| kind.message())?;
         let value = reverse.evaluate(&[Value::Real(X), Value::Real(1.0)]);
@@ -214,7 +216,11 @@ fn function_values_are_translated_when_the_program_runs() {
     let program = program(name, body);
     let plain = Machine::new(program.clone(), Options::default());
     let expected = number(&run(plain, named(&program, "e"), Value::Real(X)).expect("a value"));
-    for system in [Engine::Dual, Engine::Taylor, Engine::Delta(Delta::default())] {
+    for system in [
+        TranslatingEngine::Dual,
+        TranslatingEngine::Taylor,
+        TranslatingEngine::Delta(Delta::default()),
+    ] {
         let machine = engine(&program, system, Options::default());
         let value = run(machine, named(&program, "e"), Value::Real(X)).expect("a value");
         assert!((number(&value) - expected).abs() < 1e-12, "{system:?}");

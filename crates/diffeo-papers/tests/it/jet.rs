@@ -11,7 +11,7 @@ use diffeo_base::Span;
 use diffeo_calculus::array::Array;
 use diffeo_calculus::eval::derivative::{jet_coefficients, with_derivatives};
 use diffeo_calculus::prim::DiffOp;
-use diffeo_calculus::term::{Binder, GlobalId, Kind, Term};
+use diffeo_calculus::term::{Binder, GlobalId, Term, TermKind};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{alpha_eq, lint, print_term, print_type, Program};
 use diffeo_papers::jet::canonical;
@@ -243,7 +243,7 @@ fn the_inner_product_reads_as_in_the_paper() {
         let translated = w.program();
         let body = &translated.globals[id.0 as usize].body;
         // The paper shows it β-reduced.
-        let paper = rewrite::reduced(body, &|value| matches!(value.kind, Kind::Tuple(..)));
+        let paper = rewrite::reduced(body, &|value| matches!(value.kind, TermKind::Tuple(..)));
         let text = format!(
             "{}\n\nreduced:\n\n{}\n",
             print_term(body, &translated),
@@ -356,7 +356,8 @@ fn substitution_and_translation_change_places() {
         );
         let mut both = (*program(t, &text)).clone();
         let under = |program: &Program, name: &str| -> (Binder, Term) {
-            let Kind::Lam(x, body) = &program.globals[named(program, name).0 as usize].body.kind
+            let TermKind::Lam(x, body) =
+                &program.globals[named(program, name).0 as usize].body.kind
             else {
                 panic!("{name} is a function")
             };
@@ -364,13 +365,13 @@ fn substitution_and_translation_change_places() {
         };
         // fn u -> t[s/x] with the same u.
         let (x, t_body) = under(&both, "t");
-        let Kind::Lam(u, t_body) = t_body.kind else { panic!("a function") };
+        let TermKind::Lam(u, t_body) = t_body.kind else { panic!("a function") };
         let (v, s_body) = under(&both, "s");
-        let variable = |x: &Binder| Term::new(Kind::Var(x.var.clone()), Span::NONE);
+        let variable = |x: &Binder| Term::new(TermKind::Var(x.var.clone()), Span::NONE);
         let s_body = rewrite::substitute(&s_body, &v.var, &variable(&u));
         let substituted = rewrite::substitute(&t_body, &x.var, &s_body);
         let at = named(&both, "ts").0 as usize;
-        let lam = Kind::Lam(u, Box::new(substituted));
+        let lam = TermKind::Lam(u, Box::new(substituted));
         std::rc::Rc::make_mut(&mut both.globals[at]).body = Term::new(lam, Span::NONE);
         for system in [
             System::Taylor { k: 1, r: 1 },
@@ -383,7 +384,7 @@ fn substitution_and_translation_change_places() {
             let translated = w.program();
             let body = |id: GlobalId| under(&translated, &translated.globals[id.0 as usize].name);
             let [(x, t), (v, s), (u, ts)] = ids.map(body);
-            let Kind::Lam(w, t) = t.kind else { panic!("a function") };
+            let TermKind::Lam(w, t) = t.kind else { panic!("a function") };
             let t = rewrite::substitute(&t, &w.var, &variable(&u));
             let s = rewrite::substitute(&s, &v.var, &variable(&u));
             let expected = rewrite::substitute(&t, &x.var, &s);

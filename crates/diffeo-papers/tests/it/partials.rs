@@ -6,7 +6,7 @@ use diffeo_calculus::eval::derivative::multi_indices;
 use diffeo_calculus::eval::{Machine, Options};
 use diffeo_calculus::prim::real::{row, ALL};
 use diffeo_calculus::prim::{DiffOp, RealOp};
-use diffeo_calculus::term::{GlobalId, Kind, Program, Term};
+use diffeo_calculus::term::{GlobalId, Program, Term, TermKind};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
 use diffeo_papers::jet::gauss_legendre;
@@ -35,7 +35,7 @@ fn definitions(op: RealOp, order: u32) -> (std::rc::Rc<Program>, GlobalId, Globa
             roots.push(graph.derivative(y, [beta[0], beta.get(1).copied().unwrap_or(0)]));
         }
         let (bindings, values) = graph.terms(&mut || w.binder("y", Ty::Real), &roots);
-        lam(p, bind_all(bindings, term(Kind::Array(Ty::Real, values))))
+        lam(p, bind_all(bindings, term(TermKind::Array(Ty::Real, values))))
     });
     let program = w.program();
     assert_eq!(diffeo_calculus::lint(&program), Vec::<String>::new(), "{op:?}");
@@ -134,7 +134,7 @@ fn at_special_points_they_are_what_the_evaluator_gives() {
 fn size(t: &Term) -> usize {
     let (mut count, mut pending) = (0, vec![t]);
     while let Some(t) = pending.pop() {
-        count += usize::from(matches!(t.kind, Kind::Prim(..)));
+        count += usize::from(matches!(t.kind, TermKind::Prim(..)));
         t.each_child(|child| pending.push(child));
     }
     count

@@ -11,7 +11,7 @@ use diffeo_calculus::show::show;
 use diffeo_calculus::term::{GlobalId, Term};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{lint, parse, Program, Ty};
-use diffeo_papers::trace::{Evaluator, Stop, Trace, TraceOptions};
+use diffeo_papers::trace::{Trace, TraceEvaluator, TraceOptions, TraceStop};
 use std::rc::Rc;
 
 const DATA: &str = "data List[$0] = Nil | Cons($0, List[$0])
@@ -25,8 +25,8 @@ fn program(text: &str) -> Rc<Program> {
     Rc::new(program)
 }
 
-fn evaluator(program: &Rc<Program>) -> Evaluator {
-    Evaluator::new(program.clone(), TraceOptions::default())
+fn evaluator(program: &Rc<Program>) -> TraceEvaluator {
+    TraceEvaluator::new(program.clone(), TraceOptions::default())
 }
 
 fn last(program: &Program) -> GlobalId {
@@ -34,18 +34,18 @@ fn last(program: &Program) -> GlobalId {
 }
 
 /// The text of an outcome.
-fn told(program: &Program, outcome: Result<Value, Stop>) -> String {
+fn told(program: &Program, outcome: Result<Value, TraceStop>) -> String {
     match outcome {
         Ok(value) => show(&value, &program.globals[last(program).0 as usize].ty, &program.datas),
-        Err(Stop::Error(error)) => format!("{}: {}", error.kind.code(), error.kind.message()),
-        Err(Stop::OutOfFuel) => "out of fuel".to_string(),
+        Err(TraceStop::Error(error)) => format!("{}: {}", error.kind.code(), error.kind.message()),
+        Err(TraceStop::OutOfFuel) => "out of fuel".to_string(),
     }
 }
 
 /// The value of the last definition of a program.
 fn value_with(text: &str, options: TraceOptions) -> String {
     let program = program(text);
-    let outcome = Evaluator::new(program.clone(), options).eval_global(last(&program));
+    let outcome = TraceEvaluator::new(program.clone(), options).eval_global(last(&program));
     told(&program, outcome)
 }
 
@@ -58,7 +58,7 @@ fn in_machine(text: &str, kinks: Kinks) -> String {
     let program = program(text);
     let mut machine = Machine::new(program.clone(), Options { kinks, ..Options::default() });
     let outcome = machine.eval_global(last(&program));
-    told(&program, outcome.map_err(|error| Stop::Error(Box::new(error))))
+    told(&program, outcome.map_err(|error| TraceStop::Error(Box::new(error))))
 }
 
 /// Both give the same value of `main : T = M`, up to rounding, or the same error.
@@ -73,7 +73,7 @@ fn agree_in(definitions: &str, ty: &str, body: &str) {
     let found = evaluator(&program).eval_global(last(&program));
     match (expected, found) {
         (Ok(expected), Ok(found)) => same(&text, &expected, &found),
-        (Err(expected), Err(Stop::Error(found))) => {
+        (Err(expected), Err(TraceStop::Error(found))) => {
             assert_eq!(expected.kind.message(), found.kind.message(), "{text}");
         }
         (expected, found) => panic!("{text}\n{expected:?}\n{found:?}"),
@@ -171,7 +171,7 @@ fn definitions_call_each_other_and_constants_are_evaluated_once() {
     let sink = lines.clone();
     let trace = Box::new(move |line: &str| sink.borrow_mut().push(line.to_string()));
     let options = TraceOptions { trace, ..TraceOptions::default() };
-    let outcome = Evaluator::new(program.clone(), options).eval_global(last(&program));
+    let outcome = TraceEvaluator::new(program.clone(), options).eval_global(last(&program));
     assert_eq!(told(&program, outcome), "(false, 6)");
     assert_eq!(*lines.borrow(), ["c: 3"]);
     let cycle = "def a : Int = #int.add(1, @b) def b : Int = @a";
@@ -619,7 +619,7 @@ fn kinks_warn_once_at_their_place() {
     let text = "def main : Real = #rd[Real, Real](fn (x : Real) -> #real.abs(x), 0.0, 1.0)";
     let program = program(text);
     let options = TraceOptions { kinks: Kinks::Warn, ..TraceOptions::default() };
-    let mut evaluator = Evaluator::new(program.clone(), options);
+    let mut evaluator = TraceEvaluator::new(program.clone(), options);
     assert_eq!(told(&program, evaluator.eval_global(GlobalId(0))), "0.0");
     assert_eq!(evaluator.take_warnings().len(), 1);
     assert!(evaluator.take_warnings().is_empty());
@@ -695,7 +695,7 @@ fn errors_have_their_place_and_evaluation_can_begin_anew() {
     let mut evaluator = evaluator(&program);
     let f = evaluator.eval_global(GlobalId(0)).expect("a function");
     for _ in 0..2 {
-        let Err(Stop::Error(error)) = evaluator.apply(&f, Value::Int(0)) else {
+        let Err(TraceStop::Error(error)) = evaluator.apply(&f, Value::Int(0)) else {
             panic!("an error")
         };
         assert!(matches!(&error.kind, ErrorKind::Fail { message } if message == "no"));
@@ -716,8 +716,9 @@ fn errors_have_their_place_and_evaluation_can_begin_anew() {
     definitions.push(("main", Ty::Int, call));
     let mut made = Rc::into_inner(support::program(definitions)).expect("one owner");
     made.library = vec![library];
-    let error = Evaluator::new(Rc::new(made), TraceOptions::default()).eval_global(GlobalId(1));
-    let Err(Stop::Error(error)) = error else { panic!("an error") };
+    let error =
+        TraceEvaluator::new(Rc::new(made), TraceOptions::default()).eval_global(GlobalId(1));
+    let Err(TraceStop::Error(error)) = error else { panic!("an error") };
     assert_eq!(error.span, place(2));
     assert_eq!(error.function.as_deref(), Some("lib"));
 }

@@ -1,6 +1,6 @@
 //! The axes: lines of the grid, ticks with numbers or names, labels.
 
-use super::{fitting, Frame, LABEL, MARGIN, SMALL};
+use super::{fitting, PlotArea, LABEL, MARGIN, SMALL};
 use crate::color::{AXIS, FAINT};
 use crate::font;
 use crate::layout::Layout;
@@ -50,7 +50,7 @@ fn left(layout: &Layout<'_>, height: f64) -> Vec<(f64, String)> {
 }
 
 /// The height that the x axis needs below the frame.
-pub fn below(layout: &Layout<'_>, frame: &Frame, width: f64) -> f64 {
+pub fn below(layout: &Layout<'_>, frame: &PlotArea, width: f64) -> f64 {
     // About as wide as the frame will be.
     let bottom = bottom(layout, (frame.width - 60.0).clamp(10.0, width));
     let texts = match bottom.slanted {
@@ -66,7 +66,7 @@ pub fn below(layout: &Layout<'_>, frame: &Frame, width: f64) -> f64 {
 }
 
 /// Where the frame begins beside the y axis.
-pub fn beside(layout: &Layout<'_>, frame: &Frame) -> f64 {
+pub fn beside(layout: &Layout<'_>, frame: &PlotArea) -> f64 {
     let ticks = left(layout, frame.height);
     let widest = ticks.iter().map(|(_, text)| font::width(text, SMALL)).fold(0.0, f64::max);
     let label = if layout.figure.y.label.is_empty() { 0.0 } else { LABEL + 8.0 };
@@ -81,7 +81,7 @@ pub fn beside(layout: &Layout<'_>, frame: &Frame) -> f64 {
 }
 
 /// The lines behind the marks.
-pub fn grid(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
+pub fn grid(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
     if layout.categories.is_empty() {
         for (at, _) in bottom(layout, frame.width).ticks {
             scene.line((frame.x(at), frame.y(0.0)), (frame.x(at), frame.y(1.0)), FAINT, 1.0);
@@ -93,7 +93,7 @@ pub fn grid(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
 }
 
 /// The axes themselves, over the marks.
-pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
+pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
     let (x, y) = (&layout.figure.x, &layout.figure.y);
     let (low, end) = ((frame.x(0.0), frame.y(0.0)), (frame.x(1.0), frame.y(1.0)));
     scene.line(low, (end.0, low.1), AXIS, 1.0);

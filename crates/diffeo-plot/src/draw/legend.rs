@@ -1,10 +1,10 @@
 //! The legend, and the colours of a heat map with their numbers, to the right of the frame.
 
 use super::marks::{is_rule, BAND, DISC, LINE};
-use super::{Frame, MARGIN, SMALL};
+use super::{PlotArea, MARGIN, SMALL};
 use crate::color::{viridis, Color, LEVELS};
 use crate::font;
-use crate::layout::{Form, Layout};
+use crate::layout::{Layout, MarkForm};
 use crate::model::{Layer, Mark};
 use crate::scene::{Anchor, Scene, Shape};
 use crate::ticks;
@@ -56,7 +56,7 @@ impl<'a> Legend<'a> {
         Legend { entries, numbers, width: names + colors }
     }
 
-    pub fn draw(&self, scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
+    pub fn draw(&self, scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
         let mut left = frame.x(1.0) + MARGIN;
         if !self.numbers.is_empty() {
             let step = frame.height / STRIPES as f64;
@@ -105,7 +105,7 @@ fn sample(scene: &mut Scene, layout: &Layout<'_>, layer: &Layer, color: Color, (
             (Mark::Points(..) | Mark::ErrorBars(..), _) => {
                 let center = (x + 0.5 * SAMPLE, y);
                 scene.shapes.push(Shape::Discs { centers: vec![center], radius: DISC, color });
-                if matches!(form, Form::Errors { .. }) {
+                if matches!(form, MarkForm::Errors { .. }) {
                     let lines = vec![vec![(center.0, y - 7.0), (center.0, y + 7.0)]];
                     scene.shapes.push(Shape::Lines { lines, color, width: 1.3, dashed: false });
                 }

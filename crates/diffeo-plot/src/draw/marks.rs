@@ -1,9 +1,9 @@
 //! The marks of a figure as shapes.
 
 use super::clip::{area, holds, line, rect, thinned};
-use super::{Frame, SMALL};
+use super::{PlotArea, SMALL};
 use crate::color::{viridis, Color};
-use crate::layout::{Form, Layout};
+use crate::layout::{Layout, MarkForm};
 use crate::scene::{Anchor, Point, Scene, Shape};
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,12 +13,12 @@ pub const DISC: f64 = 3.2;
 /// How dense the colour of a band is.
 pub const BAND: f64 = 0.22;
 
-pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
+pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
     let pixel = |(x, y): Point| (frame.x(x), frame.y(y));
     for (color, layer, form) in &layout.layers {
         let color = *color;
         match form {
-            Form::Lines(runs) => {
+            MarkForm::Lines(runs) => {
                 let lone: Vec<Point> = runs
                     .iter()
                     .filter(|run| run.len() == 1 && holds(run[0]))
@@ -36,11 +36,11 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
                 // A point between gaps is seen, too.
                 discs(scene, lone, 0.6 * DISC, color);
             }
-            Form::Points(points) => {
+            MarkForm::Points(points) => {
                 let inside = points.iter().filter(|p| holds(**p)).map(|p| pixel(*p));
                 discs(scene, seen(inside), DISC, color);
             }
-            Form::Boxes(boxes) => {
+            MarkForm::Boxes(boxes) => {
                 let rects = boxes.iter().filter_map(|(a, b)| rect(*a, *b)).map(|(low, high)| {
                     let ((left, bottom), (right, top)) = (pixel(low), pixel(high));
                     // A thin line of white between neighbours
@@ -50,7 +50,7 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
                 let rects = rects.collect();
                 scene.shapes.push(Shape::Rects { rects, color, sharp: false });
             }
-            Form::Areas(runs) => {
+            MarkForm::Areas(runs) => {
                 let areas = runs.iter().map(|run| outline(run)).map(|corners| area(&corners));
                 let areas: Vec<Vec<Point>> = areas
                     .filter(|corners| corners.len() > 2)
@@ -60,7 +60,7 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
                     scene.shapes.push(Shape::Areas { areas, color, opacity: BAND });
                 }
             }
-            Form::Errors { bars, points } => {
+            MarkForm::Errors { bars, points } => {
                 let mut lines = Vec::new();
                 for (x, low, high) in bars {
                     let ends = [*low, *high].map(|y| (frame.x(*x), frame.y(y)));
@@ -81,7 +81,7 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
                 let inside = points.iter().filter(|p| holds(**p)).map(|p| pixel(*p));
                 discs(scene, seen(inside), DISC, color);
             }
-            Form::Cells(cells) => {
+            MarkForm::Cells(cells) => {
                 let mut by_level: BTreeMap<usize, Vec<[f64; 4]>> = BTreeMap::new();
                 for (a, b, level) in cells {
                     let Some((low, high)) = rect(*a, *b) else { continue };
@@ -104,7 +104,7 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
                     scene.shapes.push(Shape::Rects { rects, color, sharp: true });
                 }
             }
-            Form::Texts(texts) => {
+            MarkForm::Texts(texts) => {
                 for (at, text) in texts.iter().filter(|(at, _)| holds(*at)) {
                     let (x, y) = pixel(*at);
                     let at = (x + 6.0, y + 0.36 * SMALL);

@@ -11,7 +11,7 @@ const BARS: f64 = 0.8;
 const MOST_CELLS: usize = 400;
 
 /// What a mark is drawn as.
-pub enum Form<'a> {
+pub enum MarkForm<'a> {
     /// Lines without gaps.
     Lines(Vec<Vec<Point>>),
     /// Discs.
@@ -44,14 +44,14 @@ fn runs<T>(all: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
 
 impl<'a> Layout<'a> {
     /// The form of the layer of this number.
-    pub(super) fn form(&self, layer: usize) -> Form<'a> {
+    pub(super) fn form(&self, layer: usize) -> MarkForm<'a> {
         let (x, y) = (&self.x, &self.y);
         let figure = self.figure;
         match &figure.layers[layer].mark {
             Mark::Line(xs, ys) => {
-                Form::Lines(runs(xs.iter().zip(ys).map(|(a, b)| Some((x.at(*a)?, y.at(*b)?)))))
+                MarkForm::Lines(runs(xs.iter().zip(ys).map(|(a, b)| Some((x.at(*a)?, y.at(*b)?)))))
             }
-            Mark::Points(xs, ys) => Form::Points(
+            Mark::Points(xs, ys) => MarkForm::Points(
                 xs.iter().zip(ys).filter_map(|(a, b)| Some((x.at(*a)?, y.at(*b)?))).collect(),
             ),
             Mark::Bars(names, heights) => {
@@ -67,11 +67,11 @@ impl<'a> Layout<'a> {
                     let (a, b) = (x.at(left)?, x.at(left + width)?);
                     Some(((a, y.base()), (b, y.at(*height)?)))
                 };
-                Form::Boxes(names.iter().zip(heights).filter_map(bar).collect())
+                MarkForm::Boxes(names.iter().zip(heights).filter_map(bar).collect())
             }
             Mark::Band(xs, lows, highs) => {
                 let all = xs.iter().zip(lows).zip(highs);
-                Form::Areas(runs(
+                MarkForm::Areas(runs(
                     all.map(|((a, low), high)| Some((x.at(*a)?, y.at(*low)?, y.at(*high)?))),
                 ))
             }
@@ -83,7 +83,7 @@ impl<'a> Layout<'a> {
                     let low = y.at(*low).or_else(|| (*low <= 0.0).then(|| y.base()));
                     Some((x.at(*a)?, low?, y.at(*high)?))
                 };
-                Form::Errors {
+                MarkForm::Errors {
                     bars: all.filter_map(bar).collect(),
                     points: points.filter_map(|(a, b)| Some((x.at(*a)?, y.at(*b)?))).collect(),
                 }
@@ -93,23 +93,23 @@ impl<'a> Layout<'a> {
                 let corners = |((left, right), height): ((&f64, &f64), &f64)| {
                     Some(((x.at(*left)?, y.base()), (x.at(*right)?, y.at(*height)?)))
                 };
-                Form::Boxes(all.filter_map(corners).collect())
+                MarkForm::Boxes(all.filter_map(corners).collect())
             }
-            Mark::Cells(xs, ys, values) => Form::Cells(self.cells(xs, ys, values)),
+            Mark::Cells(xs, ys, values) => MarkForm::Cells(self.cells(xs, ys, values)),
             Mark::Texts(xs, ys, texts) => {
                 let all = xs.iter().zip(ys).zip(texts);
                 let place = |((a, b), text): ((&f64, &f64), &'a String)| {
                     Some(((x.at(*a)?, y.at(*b)?), text.as_str()))
                 };
-                Form::Texts(all.filter_map(place).collect())
+                MarkForm::Texts(all.filter_map(place).collect())
             }
             Mark::Horizontal(b) => {
                 let across = y.at(*b).map(|b| vec![(0.0, b), (1.0, b)]);
-                Form::Lines(across.into_iter().collect())
+                MarkForm::Lines(across.into_iter().collect())
             }
             Mark::Vertical(a) => {
                 let across = x.at(*a).map(|a| vec![(a, 0.0), (a, 1.0)]);
-                Form::Lines(across.into_iter().collect())
+                MarkForm::Lines(across.into_iter().collect())
             }
         }
     }

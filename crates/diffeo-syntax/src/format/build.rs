@@ -3,10 +3,10 @@
 //! Every rule takes the tokens of its construct one after the other, so that nothing can be written
 //! twice or left out unnoticed.
 
-use super::layout::{Doc, Event, Group, Hug, Hugged, Line, Sort};
-use super::source::{Place, Source};
+use super::layout::{Doc, Event, Group, Hug, Hugged, LineBreak, Sort};
+use super::source::{CommentPlace, SourceText};
 use crate::ast::Module;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use diffeo_base::Span;
 
 /// How much stack must be left on entering a level, and how much is added when it is not.
@@ -14,9 +14,9 @@ const RED_ZONE: usize = 128 << 10;
 const STACK_SEGMENT: usize = 4 << 20;
 
 /// What makes the document of a tree.
-pub(super) struct Builder<'s, 't> {
+pub(super) struct DocBuilder<'s, 't> {
     pub(super) module: &'s Module,
-    source: &'s Source<'t>,
+    source: &'s SourceText<'t>,
     doc: Doc<'t>,
     /// The next token.
     next: usize,
@@ -42,9 +42,9 @@ struct OpenGroup {
     start: usize,
 }
 
-impl<'s, 't> Builder<'s, 't> {
-    pub(super) fn new(module: &'s Module, source: &'s Source<'t>) -> Self {
-        Builder {
+impl<'s, 't> DocBuilder<'s, 't> {
+    pub(super) fn new(module: &'s Module, source: &'s SourceText<'t>) -> Self {
+        DocBuilder {
             module,
             source,
             doc: Doc::default(),
@@ -70,24 +70,24 @@ impl<'s, 't> Builder<'s, 't> {
 }
 
 // Tokens.
-impl Builder<'_, '_> {
+impl DocBuilder<'_, '_> {
     fn ahead(&self, ahead: usize) -> Token {
         let at = (self.next + ahead).min(self.source.tokens.len() - 1);
         self.source.tokens[at]
     }
 
     /// Whether the next token is of this kind.
-    pub(super) fn at(&self, kind: Kind) -> bool {
+    pub(super) fn at(&self, kind: TokenKind) -> bool {
         self.ahead(0).kind == kind
     }
 
     /// Whether the token before is of this kind.
-    pub(super) fn after(&self, kind: Kind) -> bool {
+    pub(super) fn after(&self, kind: TokenKind) -> bool {
         self.next.checked_sub(1).is_some_and(|i| self.source.tokens[i].kind == kind)
     }
 
     /// Whether the token after the next is of this kind.
-    pub(super) fn before(&self, kind: Kind) -> bool {
+    pub(super) fn before(&self, kind: TokenKind) -> bool {
         self.ahead(1).kind == kind
     }
 
@@ -98,12 +98,12 @@ impl Builder<'_, '_> {
 
     /// Whether the next token is a parenthesis around the node with this span.
     pub(super) fn at_parenthesis(&self, span: Span) -> bool {
-        self.at(Kind::LParen) && self.ahead(0).start < span.start
+        self.at(TokenKind::LParen) && self.ahead(0).start < span.start
     }
 
     /// Whether the token after the next is a parenthesis around the node with this span.
     pub(super) fn before_parenthesis(&self, span: Span) -> bool {
-        self.before(Kind::LParen) && self.ahead(1).start < span.start
+        self.before(TokenKind::LParen) && self.ahead(1).start < span.start
     }
 
     /// Whether there is a line break before the next token.
@@ -120,7 +120,7 @@ impl Builder<'_, '_> {
         self.next += 1;
         let gap = self.source.gaps.get(self.next).map_or(0..0, |gap| gap.comments.clone());
         for comment in gap {
-            if self.source.comments[comment].place == Place::Own {
+            if self.source.comments[comment].place == CommentPlace::Own {
                 break;
             }
             self.push(Event::Comment(comment));
@@ -142,7 +142,7 @@ impl Builder<'_, '_> {
     }
 
     /// The next token if it is of this kind.
-    pub(super) fn token_if(&mut self, kind: Kind) -> bool {
+    pub(super) fn token_if(&mut self, kind: TokenKind) -> bool {
         let there = self.at(kind);
         if there {
             self.token();
@@ -159,16 +159,16 @@ impl Builder<'_, '_> {
         let mut any = false;
         for i in gap.comments.clone() {
             let comment = &self.source.comments[i];
-            if comment.place == Place::Own {
+            if comment.place == CommentPlace::Own {
                 if any {
-                    self.line(Line::Hard, comment.blank);
+                    self.line(LineBreak::Hard, comment.blank);
                 }
                 self.push(Event::Comment(i));
                 any = true;
             }
         }
         if any {
-            self.line(Line::Hard, gap.blank);
+            self.line(LineBreak::Hard, gap.blank);
         }
     }
 
@@ -177,15 +177,15 @@ impl Builder<'_, '_> {
     pub(super) fn comments_inside(&mut self) {
         let Some(gap) = self.source.gaps.get(self.next) else { return };
         let mut comments = gap.comments.clone();
-        if comments.any(|i| self.source.comments[i].place == Place::Own) {
-            self.line_kept(Line::Hard);
+        if comments.any(|i| self.source.comments[i].place == CommentPlace::Own) {
+            self.line_kept(LineBreak::Hard);
             self.own_comments();
         }
     }
 }
 
 // Spaces, lines and groups.
-impl<'t> Builder<'_, 't> {
+impl<'t> DocBuilder<'_, 't> {
     /// A word of the formatter's own, there only in a broken group.
     pub(super) fn word_if_broken(&mut self, word: &'static str) {
         self.push(Event::IfBroken(word));
@@ -200,27 +200,27 @@ impl<'t> Builder<'_, 't> {
         self.push(Event::Space);
     }
 
-    fn line(&mut self, kind: Line, blank: bool) {
+    fn line(&mut self, kind: LineBreak, blank: bool) {
         self.push(Event::Line { kind, blank });
     }
 
     /// A possible line break.
-    pub(super) fn possible_line(&mut self, kind: Line) {
+    pub(super) fn possible_line(&mut self, kind: LineBreak) {
         self.line(kind, false);
     }
 
     /// A possible line break before a group, which is broken only if that does not fit; see
-    /// [`Line::Fill`].
+    /// [`LineBreak::Fill`].
     pub(super) fn filled(&mut self, hugs: bool, write: impl FnOnce(&mut Self)) {
-        self.line_kept(Line::Fill { group: self.next_group(), hugs });
+        self.line_kept(LineBreak::Fill { group: self.next_group(), hugs });
         self.group(write);
     }
 
     /// A possible line break where an empty line of the text is kept.
-    pub(super) fn line_kept(&mut self, kind: Line) {
+    pub(super) fn line_kept(&mut self, kind: LineBreak) {
         let blank = self.source.gaps.get(self.next).is_some_and(|gap| {
             let mut comments = gap.comments.clone().map(|i| &self.source.comments[i]);
-            comments.find(|c| c.place == Place::Own).map_or(gap.blank, |c| c.blank)
+            comments.find(|c| c.place == CommentPlace::Own).map_or(gap.blank, |c| c.blank)
         });
         self.line(kind, blank);
     }
@@ -246,13 +246,13 @@ impl<'t> Builder<'_, 't> {
         let group = self.group_of(Sort::Call(None), false, |b| {
             b.token();
             b.push(Event::Indent);
-            b.possible_line(Line::Nothing);
+            b.possible_line(LineBreak::Nothing);
             let hugged = write(b);
             let end = b.doc.events.len();
             let commented = b.has_comments();
             b.comments_inside();
             b.push(Event::Dedent);
-            b.possible_line(Line::Close);
+            b.possible_line(LineBreak::Close);
             b.token();
             hug = hugged.filter(|_| !commented).map(|(kind, start)| Hug { kind, start, end });
         });

@@ -1,9 +1,9 @@
 //! The layout of expressions: operators, calls, and what stands in brackets.
 
-use super::build::Builder;
-use super::layout::{Hugged, Line};
+use super::build::DocBuilder;
+use super::layout::{Hugged, LineBreak};
 use crate::ast::{BinaryOp, Clause, ExprId, ExprKind, Ident};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// How the elements in brackets are broken.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ fn tightness(op: BinaryOp) -> u8 {
     }
 }
 
-impl Builder<'_, '_> {
+impl DocBuilder<'_, '_> {
     /// An expression within a line.
     pub(super) fn expr(&mut self, id: ExprId) {
         self.deeper(|b| b.expr_here(id, false));
@@ -100,13 +100,15 @@ impl Builder<'_, '_> {
                 self.expr(*base);
                 // `3 .0` is a component of 3, `3.0` is a Real. Integers that are too large for an Int are Reals.
                 let base = &module.exprs[*base].kind;
-                if self.after(Kind::Int) && matches!(base, ExprKind::Int(_) | ExprKind::Real(_)) {
+                if self.after(TokenKind::Int)
+                    && matches!(base, ExprKind::Int(_) | ExprKind::Real(_))
+                {
                     self.space();
                 }
                 self.tokens(2);
             }
             ExprKind::Unary { op: _, operand } => {
-                let word = self.at(Kind::Not);
+                let word = self.at(TokenKind::Not);
                 self.token();
                 if word {
                     self.space();
@@ -205,7 +207,7 @@ impl Builder<'_, '_> {
             for arg in before {
                 b.expr(*arg);
                 b.token();
-                b.line_kept(Line::Space);
+                b.line_kept(LineBreak::Space);
             }
             let hugged = b.hugged(*last, before).zip(b.unbroken());
             if before.is_empty() {
@@ -237,11 +239,11 @@ impl Builder<'_, '_> {
         self.group(|b| {
             b.token();
             b.indented(|b| {
-                b.possible_line(Line::Nothing);
+                b.possible_line(LineBreak::Nothing);
                 write(b);
                 b.comments_inside();
             });
-            b.possible_line(Line::Nothing);
+            b.possible_line(LineBreak::Nothing);
             b.token();
         });
     }
@@ -260,7 +262,7 @@ impl Builder<'_, '_> {
                 b.break_group();
             }
             b.indented(|b| {
-                b.possible_line(Line::Nothing);
+                b.possible_line(LineBreak::Nothing);
                 for i in 0..count {
                     if i > 0 {
                         b.token();
@@ -271,7 +273,7 @@ impl Builder<'_, '_> {
                         }
                         Elements::Lines | Elements::Kept | Elements::Filled => {
                             if i > 0 {
-                                b.line_kept(Line::Space);
+                                b.line_kept(LineBreak::Space);
                             }
                             write(b, i);
                         }
@@ -279,7 +281,7 @@ impl Builder<'_, '_> {
                 }
                 b.comments_inside();
             });
-            b.possible_line(Line::Nothing);
+            b.possible_line(LineBreak::Nothing);
             b.token();
         })
     }
@@ -303,7 +305,7 @@ impl Builder<'_, '_> {
 
     fn field(&mut self, (_, value): &(Ident, ExprId)) {
         // `{x}` is `{x = x}`.
-        let whole = self.before(Kind::Eq);
+        let whole = self.before(TokenKind::Eq);
         self.token();
         if whole {
             self.space();
@@ -323,12 +325,12 @@ impl Builder<'_, '_> {
                     if i > 0 {
                         b.token();
                     }
-                    b.line_kept(Line::Space);
+                    b.line_kept(LineBreak::Space);
                     b.field(field);
                 }
                 b.comments_inside();
             });
-            b.possible_line(Line::Nothing);
+            b.possible_line(LineBreak::Nothing);
             b.token();
         });
     }
@@ -336,7 +338,7 @@ impl Builder<'_, '_> {
     fn comprehension(&mut self, body: ExprId, clauses: &[Clause]) {
         self.bracketed(|b| {
             b.expr(body);
-            b.possible_line(Line::Space);
+            b.possible_line(LineBreak::Space);
             b.token();
             b.space();
             b.group(|b| {
@@ -344,11 +346,11 @@ impl Builder<'_, '_> {
                     for (i, clause) in clauses.iter().enumerate() {
                         if i > 0 {
                             b.token();
-                            b.possible_line(Line::Space);
+                            b.possible_line(LineBreak::Space);
                         }
                         b.clause(clause.pat, clause.range.expr());
                         if let Some(cond) = clause.cond {
-                            b.possible_line(Line::Space);
+                            b.possible_line(LineBreak::Space);
                             b.token();
                             b.space();
                             b.expr(cond);
@@ -413,7 +415,7 @@ impl Builder<'_, '_> {
                             || matches!(kind, ExprKind::Apply { .. });
                         b.filled(in_brackets, |b| rest.extend(operand(b)));
                     } else {
-                        b.possible_line(Line::Space);
+                        b.possible_line(LineBreak::Space);
                         rest.extend(operand(b));
                     }
                 }

@@ -1,11 +1,11 @@
 //! The layout of the forms that start with a keyword: `if`, `case`, `let`, `loop`.
 
-use super::build::Builder;
-use super::layout::Line;
+use super::build::DocBuilder;
+use super::layout::LineBreak;
 use crate::ast::{Arm, Binding, Control, ExprId, ExprKind, PatId, TypeId};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
-impl Builder<'_, '_> {
+impl DocBuilder<'_, '_> {
     /// `if c then a else b` on one line; otherwise `else` starts a line, and the first branch stands where
     /// it fits. A line break before an `else` is kept.
     pub(super) fn if_(&mut self, id: ExprId) {
@@ -19,14 +19,14 @@ impl Builder<'_, '_> {
                     b.expr(cond);
                     // The body that follows is the next group.
                     let body = b.next_group();
-                    b.possible_line(Line::Then(body));
+                    b.possible_line(LineBreak::Then(body));
                     b.token();
                     b.body(false, |b| b.expr_below(then));
                 });
                 if b.on_new_line() {
                     b.break_group();
                 }
-                b.possible_line(Line::Space);
+                b.possible_line(LineBreak::Space);
                 b.token();
                 let next = &module.exprs[otherwise];
                 if matches!(next.kind, ExprKind::If { .. }) && !b.at_parenthesis(next.span) {
@@ -53,13 +53,13 @@ impl Builder<'_, '_> {
             }
             for (i, arm) in arms.iter().enumerate() {
                 if i > 0 {
-                    b.line_kept(Line::Space);
+                    b.line_kept(LineBreak::Space);
                     b.token();
                     b.space();
                 }
                 b.indented(|b| {
                     if i == 0 {
-                        b.possible_line(Line::Space);
+                        b.possible_line(LineBreak::Space);
                     }
                     b.pat(arm.pat);
                     b.space();
@@ -68,7 +68,7 @@ impl Builder<'_, '_> {
                     b.comments_inside();
                 });
             }
-            b.possible_line(Line::Space);
+            b.possible_line(LineBreak::Space);
             b.token();
         });
     }
@@ -81,14 +81,14 @@ impl Builder<'_, '_> {
                 b.token();
                 b.space();
                 b.binding(binding);
-                if b.at(Kind::In) {
+                if b.at(TokenKind::In) {
                     b.space();
                     b.token();
                 }
                 if bindings.len() > 1 || b.on_new_line() {
                     b.break_group();
                 }
-                b.line_kept(Line::Space);
+                b.line_kept(LineBreak::Space);
             }
             b.expr_below(body);
         });
@@ -103,7 +103,7 @@ impl Builder<'_, '_> {
                 self.value(*value);
             }
             Binding::Function { recursive: _, name: _, param, ret, body } => {
-                if self.token_if(Kind::Rec) {
+                if self.token_if(TokenKind::Rec) {
                     self.space();
                 }
                 self.token();
@@ -116,7 +116,7 @@ impl Builder<'_, '_> {
     pub(super) fn function(&mut self, param: Option<PatId>, ret: Option<TypeId>, body: ExprId) {
         let head = param.map(|param| self.params(param));
         if let Some(ret) = ret {
-            if self.at(Kind::Arrow) {
+            if self.at(TokenKind::Arrow) {
                 self.space();
             }
             self.token();
@@ -141,7 +141,7 @@ impl Builder<'_, '_> {
                 b.pat(pat);
                 b.spaced_token();
                 b.expr(init);
-                b.possible_line(Line::Space);
+                b.possible_line(LineBreak::Space);
                 b.token();
                 b.space();
                 match control {
@@ -157,7 +157,7 @@ impl Builder<'_, '_> {
                 b.break_group();
             }
             b.indented(|b| {
-                b.possible_line(Line::Space);
+                b.possible_line(LineBreak::Space);
                 b.expr_below(body);
             });
         });

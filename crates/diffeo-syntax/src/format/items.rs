@@ -1,19 +1,19 @@
 //! The layout of a file: its imports, types and definitions; and of patterns and types.
 
-use super::build::Builder;
+use super::build::DocBuilder;
 use super::exprs::Elements;
-use super::layout::{Doc, Line};
+use super::layout::{Doc, LineBreak};
 use crate::ast::{
     Constructor, Import, Item, PatId, PatKind, Path, SizeExpr, TypeBody, TypeDecl, TypeId, TypeKind,
 };
-use crate::token::Kind;
+use crate::token::TokenKind;
 
-impl<'t> Builder<'_, 't> {
+impl<'t> DocBuilder<'_, 't> {
     /// The whole file.
     pub(super) fn file(mut self) -> Doc<'t> {
         let module = self.module;
         for item in &module.items {
-            self.line_kept(Line::Hard);
+            self.line_kept(LineBreak::Hard);
             match item {
                 Item::Import(import) => self.import(import),
                 Item::Type(decl) => self.type_decl(decl),
@@ -25,18 +25,18 @@ impl<'t> Builder<'_, 't> {
                 }
             }
         }
-        self.line_kept(Line::Hard);
+        self.line_kept(LineBreak::Hard);
         self.own_comments();
         self.finish()
     }
 }
 
-impl Builder<'_, '_> {
+impl DocBuilder<'_, '_> {
     fn import(&mut self, import: &Import) {
         self.token();
         self.space();
         self.token();
-        if self.at(Kind::LParen) {
+        if self.at(TokenKind::LParen) {
             self.space();
             self.elements(Elements::Filled, import.names.len(), |b, _| b.token());
         }
@@ -72,7 +72,7 @@ impl Builder<'_, '_> {
                     if i > 0 && b.on_new_line() {
                         b.break_group();
                     }
-                    b.line_kept(Line::Space);
+                    b.line_kept(LineBreak::Space);
                     if i > 0 {
                         b.token();
                         b.space();
@@ -101,7 +101,7 @@ impl Builder<'_, '_> {
 }
 
 // Patterns.
-impl Builder<'_, '_> {
+impl DocBuilder<'_, '_> {
     /// A pattern.
     pub(super) fn pat(&mut self, id: PatId) {
         self.deeper(|b| b.pat_here(id));
@@ -117,7 +117,7 @@ impl Builder<'_, '_> {
             PatKind::Error => {}
             PatKind::Wild | PatKind::Var(_) | PatKind::Bool(_) | PatKind::Str(_) => self.token(),
             PatKind::Int(_) | PatKind::Real(_) => {
-                self.token_if(Kind::Minus);
+                self.token_if(TokenKind::Minus);
                 self.token();
             }
             PatKind::Unit | PatKind::Tuple(_) => {
@@ -126,7 +126,7 @@ impl Builder<'_, '_> {
             PatKind::Record(fields) => {
                 self.elements(Elements::Lines, fields.len(), |b, i| {
                     // `{x}` is `{x = x}` without the pattern.
-                    if b.before(Kind::Eq) {
+                    if b.before(TokenKind::Eq) {
                         b.token();
                         b.spaced_token();
                         b.pat(fields[i].1);
@@ -174,7 +174,7 @@ impl Builder<'_, '_> {
 }
 
 // Types.
-impl Builder<'_, '_> {
+impl DocBuilder<'_, '_> {
     /// A type.
     pub(super) fn type_(&mut self, id: TypeId) {
         self.deeper(|b| b.type_here(id));
@@ -227,7 +227,7 @@ impl Builder<'_, '_> {
             b.indented(|b| loop {
                 b.space();
                 b.token();
-                b.possible_line(Line::Space);
+                b.possible_line(LineBreak::Space);
                 let next = &module.types[to];
                 let TypeKind::Fun(from, rest) = next.kind else { break b.type_(to) };
                 if b.at_parenthesis(next.span) {

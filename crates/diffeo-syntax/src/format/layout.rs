@@ -5,7 +5,7 @@
 //! line break fit the line. With the widths summed up beforehand each decision takes constant
 //! time, so that the whole takes linear time, without recursion.
 
-use super::source::{Comment, Place};
+use super::source::{Comment, CommentPlace};
 
 /// By how much a level is indented.
 const STEP: usize = 2;
@@ -24,7 +24,7 @@ pub(super) enum Event<'t> {
     /// A space.
     Space,
     /// A possible line break; `blank` is whether an empty line is kept there.
-    Line { kind: Line, blank: bool },
+    Line { kind: LineBreak, blank: bool },
     /// A comment.
     Comment(usize),
     /// What follows is indented further.
@@ -39,7 +39,7 @@ pub(super) enum Event<'t> {
 
 /// When a line is broken, and what stands there if it is not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Line {
+pub(super) enum LineBreak {
     /// With its group; otherwise a space.
     Space,
     /// With its group; otherwise nothing.
@@ -115,7 +115,7 @@ pub(super) struct Doc<'t> {
 /// The text of a document in lines of this width where that is possible, with a line break at its end
 /// unless it is empty.
 pub(super) fn layout(doc: &Doc<'_>, comments: &[Comment<'_>], width: usize) -> String {
-    let mut writer = Writer {
+    let mut writer = LayoutWriter {
         doc,
         comments,
         width,
@@ -128,7 +128,7 @@ pub(super) fn layout(doc: &Doc<'_>, comments: &[Comment<'_>], width: usize) -> S
         newline: None,
         behind: Vec::new(),
     };
-    let mut levels = vec![Level::default()];
+    let mut levels = vec![GroupLevel::default()];
     for (i, event) in doc.events.iter().enumerate() {
         let level = levels.last().copied().unwrap_or_default();
         match *event {
@@ -140,7 +140,7 @@ pub(super) fn layout(doc: &Doc<'_>, comments: &[Comment<'_>], width: usize) -> S
                 if writer.breaks(i, kind, level) {
                     writer.newline(blank);
                 } else {
-                    writer.space |= !matches!(kind, Line::Nothing | Line::Close);
+                    writer.space |= !matches!(kind, LineBreak::Nothing | LineBreak::Close);
                 }
             }
             Event::Comment(comment) => writer.comment(comment),
@@ -177,8 +177,14 @@ impl Widths {
             total += match *event {
                 Event::Text(text) => text.chars().count(),
                 Event::Space => 1,
-                Event::Line { kind: Line::Nothing | Line::Close | Line::Hard, .. } => 0,
-                Event::Line { kind: Line::Space | Line::Fill { .. } | Line::Then(_), .. } => 1,
+                Event::Line {
+                    kind: LineBreak::Nothing | LineBreak::Close | LineBreak::Hard,
+                    ..
+                } => 0,
+                Event::Line {
+                    kind: LineBreak::Space | LineBreak::Fill { .. } | LineBreak::Then(_),
+                    ..
+                } => 1,
                 Event::Open(group) => usize::from(is_body(group)),
                 Event::IfBroken(_)
                 | Event::Comment(_)
@@ -219,7 +225,7 @@ enum Mode {
 
 /// An open group.
 #[derive(Clone, Copy, Default)]
-struct Level {
+struct GroupLevel {
     mode: Mode,
     /// Whether its end is the end of an indentation.
     indents: bool,
@@ -237,7 +243,7 @@ struct Behind {
     comment: usize,
 }
 
-struct Writer<'d, 't> {
+struct LayoutWriter<'d, 't> {
     doc: &'d Doc<'t>,
     comments: &'d [Comment<'t>],
     width: usize,
@@ -253,7 +259,7 @@ struct Writer<'d, 't> {
     behind: Vec<Behind>,
 }
 
-impl Writer<'_, '_> {
+impl LayoutWriter<'_, '_> {
     fn newline(&mut self, blank: bool) {
         self.newline = Some(blank || self.newline == Some(true));
         self.space = false;
@@ -272,13 +278,13 @@ impl Writer<'_, '_> {
         (self.indent + STEP * steps).min(MAX_INDENT)
     }
 
-    fn open(&mut self, at: usize, group: usize, outer: Level) -> Level {
+    fn open(&mut self, at: usize, group: usize, outer: GroupLevel) -> GroupLevel {
         let Group { sort, end, broken, on_next_line } = self.doc.groups[group];
         let room = self.width;
         let width = self.widths.between(at, end);
         let fits = |column: usize| !broken && column + width <= room;
         let line = self.line + self.newline.map_or(0, |blank| 1 + usize::from(blank));
-        let level = |mode: Mode| Level { mode, indents: false, line };
+        let level = |mode: Mode| GroupLevel { mode, indents: false, line };
         if outer.mode == Mode::Flat {
             self.space |= matches!(sort, Sort::Body { .. });
             return level(Mode::Flat);
@@ -309,30 +315,30 @@ impl Writer<'_, '_> {
                 }
                 self.newline(false);
                 self.indent += STEP;
-                Level { indents: true, ..level(Mode::Broken) }
+                GroupLevel { indents: true, ..level(Mode::Broken) }
             }
         }
     }
 
     /// Whether there is a line break at this possible one.
-    fn breaks(&self, at: usize, kind: Line, level: Level) -> bool {
+    fn breaks(&self, at: usize, kind: LineBreak, level: GroupLevel) -> bool {
         let fits = |column: usize, group: usize| {
             let Group { end, broken, on_next_line, .. } = self.doc.groups[group];
             !broken && !on_next_line && column + self.widths.between(at, end) <= self.width
         };
         match (kind, level.mode) {
-            (Line::Hard, _) => true,
-            (Line::Close, Mode::Hugging(kind)) => kind == Hugged::Function,
+            (LineBreak::Hard, _) => true,
+            (LineBreak::Close, Mode::Hugging(kind)) => kind == Hugged::Function,
             (_, Mode::Flat | Mode::Hugging(_)) => false,
-            (Line::Space | Line::Nothing | Line::Close, Mode::Broken) => true,
-            (Line::Fill { group, hugs }, Mode::Broken) => {
+            (LineBreak::Space | LineBreak::Nothing | LineBreak::Close, Mode::Broken) => true,
+            (LineBreak::Fill { group, hugs }, Mode::Broken) => {
                 let head = self.column + self.widths.between(at, at + 1);
                 let below = self.indented(0).saturating_sub(1);
                 let hugs = hugs && self.line == level.line && head <= self.width;
                 !fits(self.column, group) && (!hugs || fits(below, group))
             }
-            (Line::Then(_), Mode::Broken) if self.line > level.line => true,
-            (Line::Then(body), Mode::Broken) => {
+            (LineBreak::Then(_), Mode::Broken) if self.line > level.line => true,
+            (LineBreak::Then(body), Mode::Broken) => {
                 !fits(self.column, body) && fits(self.indented(0).saturating_sub(1), body)
             }
         }
@@ -375,9 +381,11 @@ impl Writer<'_, '_> {
         let comment = &self.comments[index];
         let below = self.behind.last().is_some_and(|b| b.line == self.line);
         match comment.place {
-            Place::Trailing if self.newline.is_none() && !self.out.is_empty() => self.space = false,
-            Place::Continued if below => self.end_line(),
-            Place::Trailing | Place::Continued | Place::Own => {
+            CommentPlace::Trailing if self.newline.is_none() && !self.out.is_empty() => {
+                self.space = false
+            }
+            CommentPlace::Continued if below => self.end_line(),
+            CommentPlace::Trailing | CommentPlace::Continued | CommentPlace::Own => {
                 self.newline(false);
                 self.text(comment.text);
                 return self.newline(false);

@@ -19,9 +19,9 @@ mod tests;
 
 use crate::ast::Module;
 use crate::{parse, print};
-use build::Builder;
+use build::DocBuilder;
 use diffeo_base::{Diagnostic, FileId, Span};
-use source::Source;
+use source::SourceText;
 
 /// How long lines may be.
 const WIDTH: usize = 100;
@@ -46,16 +46,16 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(diagnostics);
     }
-    let mut formatted = once(&original, &Source::new(text), WIDTH);
+    let mut formatted = once(&original, &SourceText::new(text), WIDTH);
     for _ in 0..MAX_ROUNDS {
         let (module, _) = parse(file, &formatted);
-        let source = Source::new(&formatted);
+        let source = SourceText::new(&formatted);
         let again = once(&module, &source, WIDTH);
         if again != formatted {
             formatted = again;
             continue;
         }
-        if source.says_the_same(&Source::new(text)) && print(&module) == print(&original) {
+        if source.says_the_same(&SourceText::new(text)) && print(&module) == print(&original) {
             return Ok(formatted);
         }
         return Err(vec![limitation(file, "it would not be the same program afterwards")]);
@@ -63,8 +63,8 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     Err(vec![limitation(file, "its layout does not come to rest")])
 }
 
-fn once(module: &Module, source: &Source<'_>, width: usize) -> String {
-    layout::layout(&Builder::new(module, source).file(), &source.comments, width)
+fn once(module: &Module, source: &SourceText<'_>, width: usize) -> String {
+    layout::layout(&DocBuilder::new(module, source).file(), &source.comments, width)
 }
 
 fn limitation(file: FileId, why: &str) -> Diagnostic {

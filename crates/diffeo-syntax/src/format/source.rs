@@ -6,13 +6,13 @@
 //! comma or `in`: there it is moved behind the token.
 
 use crate::lexer::lex;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use diffeo_base::FileId;
 use std::ops::Range;
 
 /// Where a comment stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum CommentPlace {
     /// Behind a token, on its line.
     Trailing,
     /// On the line below a trailing comment, in the same column: it goes on.
@@ -26,7 +26,7 @@ pub(super) enum Place {
 pub(super) struct Comment<'t> {
     /// From its `#` on, without white space at its end.
     pub(super) text: &'t str,
-    pub(super) place: Place,
+    pub(super) place: CommentPlace,
     /// Whether there is an empty line before it.
     pub(super) blank: bool,
     /// Where it began.
@@ -46,9 +46,9 @@ pub(super) struct Gap {
 }
 
 /// A text as the formatter sees it.
-pub(super) struct Source<'t> {
+pub(super) struct SourceText<'t> {
     pub(super) text: &'t str,
-    /// The tokens; the last is [`Kind::Eof`].
+    /// The tokens; the last is [`TokenKind::Eof`].
     pub(super) tokens: Vec<Token>,
     /// The gap before each token.
     pub(super) gaps: Vec<Gap>,
@@ -58,10 +58,10 @@ pub(super) struct Source<'t> {
     commented: Vec<u32>,
 }
 
-impl<'t> Source<'t> {
+impl<'t> SourceText<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         let all = lex(FileId(0), text).tokens;
-        let mut source = Source {
+        let mut source = SourceText {
             text,
             tokens: Vec::with_capacity(all.len()),
             gaps: Vec::with_capacity(all.len()),
@@ -114,7 +114,7 @@ impl<'t> Source<'t> {
             let behind = first && scanner.newlines == 0 && !self.tokens.is_empty();
             self.comments.push(Comment {
                 text: self.text[pos..pos + length].trim_end(),
-                place: if behind { Place::Trailing } else { Place::Own },
+                place: if behind { CommentPlace::Trailing } else { CommentPlace::Own },
                 blank: scanner.newlines > 1,
                 line: scanner.line,
                 column: self.text[line_start..pos].chars().count(),
@@ -135,8 +135,8 @@ impl<'t> Source<'t> {
             self.gaps[i].comments.end = start;
             let next = &mut self.gaps[i + 1];
             if let Some(displaced) = self.comments.get_mut(next.comments.start) {
-                if displaced.place == Place::Trailing && !next.comments.is_empty() {
-                    displaced.place = Place::Own;
+                if displaced.place == CommentPlace::Trailing && !next.comments.is_empty() {
+                    displaced.place = CommentPlace::Own;
                 }
             }
             next.comments.start = start;
@@ -148,10 +148,10 @@ impl<'t> Source<'t> {
             for i in gap.comments.clone().skip(1) {
                 let (before, after) = self.comments.split_at_mut(i);
                 let (above, comment) = (&before[i - 1], &mut after[0]);
-                if above.place != Place::Own
+                if above.place != CommentPlace::Own
                     && (above.line + 1, above.column) == (comment.line, comment.column)
                 {
-                    comment.place = Place::Continued;
+                    comment.place = CommentPlace::Continued;
                 }
             }
         }
@@ -168,12 +168,12 @@ impl<'t> Source<'t> {
     }
 
     /// Whether the other text has the same tokens and the same comments in the same order.
-    pub(super) fn says_the_same(&self, other: &Source<'_>) -> bool {
-        let words = |s: &Source<'_>, o: &Source<'_>| {
+    pub(super) fn says_the_same(&self, other: &SourceText<'_>) -> bool {
+        let words = |s: &SourceText<'_>, o: &SourceText<'_>| {
             s.tokens.len() == o.tokens.len()
                 && s.tokens.iter().zip(&o.tokens).all(|(a, b)| s.text_of(*a) == o.text_of(*b))
         };
-        let comments = |s: &Source<'_>, o: &Source<'_>| {
+        let comments = |s: &SourceText<'_>, o: &SourceText<'_>| {
             s.comments.iter().map(|c| c.text).eq(o.comments.iter().map(|c| c.text))
         };
         words(self, other) && comments(self, other)
@@ -188,18 +188,21 @@ struct Scanner {
 }
 
 /// Whether the formatter decides itself if this token is written.
-fn is_set_anew(previous: Option<Kind>, kind: Kind, next: Option<Kind>) -> bool {
+fn is_set_anew(previous: Option<TokenKind>, kind: TokenKind, next: Option<TokenKind>) -> bool {
     match kind {
-        Kind::Comma => matches!(next, Some(Kind::RParen | Kind::RBracket | Kind::RBrace)),
-        Kind::Bar => {
-            matches!(previous, Some(Kind::LBrace | Kind::Eq)) || next == Some(Kind::RBrace)
+        TokenKind::Comma => {
+            matches!(next, Some(TokenKind::RParen | TokenKind::RBracket | TokenKind::RBrace))
+        }
+        TokenKind::Bar => {
+            matches!(previous, Some(TokenKind::LBrace | TokenKind::Eq))
+                || next == Some(TokenKind::RBrace)
         }
         _ => false,
     }
 }
 
 /// Whether a token stands at the end of a line rather than at the start of the next.
-fn ends_line(previous: Option<Kind>, kind: Kind) -> bool {
-    use Kind::*;
+fn ends_line(previous: Option<TokenKind>, kind: TokenKind) -> bool {
+    use TokenKind::*;
     matches!(kind, Comma | In | Do | Of | Eq | Arrow) || kind == LBrace && previous == Some(Of)
 }

@@ -1,9 +1,9 @@
 //! Every program of the repository, and the same programs with comments and line breaks between any two
 //! tokens: formatting keeps the tokens, the comments and the tree, and at once comes to rest.
 
-use super::{format, once, Source, WIDTH};
+use super::{format, once, SourceText, WIDTH};
 use crate::lexer::lex;
-use crate::token::Kind;
+use crate::token::TokenKind;
 use crate::{parse, print};
 use diffeo_base::{Diagnostic, FileId};
 use std::path::{Path, PathBuf};
@@ -58,12 +58,12 @@ fn programs() -> Vec<String> {
 fn check(text: &str, width: usize) -> String {
     let (original, diagnostics) = parse(FILE, text);
     assert!(!diagnostics.iter().any(Diagnostic::is_error), "{diagnostics:?}\n{text}");
-    let first = once(&original, &Source::new(text), width);
+    let first = once(&original, &SourceText::new(text), width);
     let (module, diagnostics) = parse(FILE, &first);
     assert!(!diagnostics.iter().any(Diagnostic::is_error), "{diagnostics:?}\n{text}\n{first}");
     assert_eq!(print(&module), print(&original), "{text}\n{first}");
-    let source = Source::new(&first);
-    assert!(source.says_the_same(&Source::new(text)), "{text}\n{first}");
+    let source = SourceText::new(&first);
+    assert!(source.says_the_same(&SourceText::new(text)), "{text}\n{first}");
     let second = once(&module, &source, width);
     assert_eq!(second, first, "not at rest with {width}:\n{text}\n-->\n{first}\n-->\n{second}");
     assert!(first.lines().all(|line| line.trim_end() == line), "{first}");
@@ -83,9 +83,9 @@ fn every_program_of_the_repository() {
 }
 
 /// Numbers for choices, always the same.
-struct Choices(u64);
+struct RandomChoices(u64);
 
-impl Choices {
+impl RandomChoices {
     fn next(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) as usize % n
@@ -292,15 +292,15 @@ impl Choices {
 }
 
 /// The text with something else between some of its tokens: one in `rarity` gaps.
-fn mutated(text: &str, choices: &mut Choices, rarity: usize) -> String {
+fn mutated(text: &str, choices: &mut RandomChoices, rarity: usize) -> String {
     let tokens = lex(FILE, text).tokens;
     let mut out = String::new();
     let mut end = 0;
-    let mut previous = Kind::Eof;
+    let mut previous = TokenKind::Eof;
     for (i, token) in tokens.iter().enumerate() {
         let gap = &text[end..token.start as usize];
         // `p.0.1` depends on the digits standing at the point.
-        let free = previous != Kind::Dot && choices.next(rarity) == 0;
+        let free = previous != TokenKind::Dot && choices.next(rarity) == 0;
         match choices.next(if free { 14 } else { 1 }) {
             0 | 1 => out.push_str(gap),
             2 if !gap.contains('#') => out.push(' '),
@@ -327,7 +327,7 @@ fn mutated(text: &str, choices: &mut Choices, rarity: usize) -> String {
 
 #[test]
 fn comments_and_line_breaks_between_any_two_tokens() {
-    let mut choices = Choices(7);
+    let mut choices = RandomChoices(7);
     for program in programs() {
         // Files of the library are long: their definitions one by one.
         let parts: Vec<&str> = program.split_inclusive("\n\n").collect();
@@ -347,7 +347,7 @@ fn comments_and_line_breaks_between_any_two_tokens() {
 
 #[test]
 fn random_programs() {
-    let mut choices = Choices(3);
+    let mut choices = RandomChoices(3);
     let mut parsed = 0;
     for _ in 0..1500 {
         let program = choices.program();

@@ -1,8 +1,8 @@
 //! What stands in brackets: calls, indices and slices, tuples, arrays and comprehensions, records, lists.
 
-use super::{Level, Parser};
+use super::{Parser, SyntaxLevel};
 use crate::ast::{Clause, ExprId, ExprKind, Ident, Range};
-use crate::token::Kind;
+use crate::token::TokenKind;
 use diffeo_base::{field_name, Diagnostic, Span};
 
 impl Parser<'_> {
@@ -26,7 +26,7 @@ impl Parser<'_> {
 
     /// An argument of a call, perhaps the `_` of the call; `hole` is where that stands.
     fn argument(&mut self, hole: &mut Option<Span>) -> ExprId {
-        if self.at(Kind::Lower) && self.next_kind() == Kind::Eq {
+        if self.at(TokenKind::Lower) && self.next_kind() == TokenKind::Eq {
             let name = self.text_of(self.token(0));
             self.report(Diagnostic::error("syntax", self.span(), "arguments have no names").help(
                 format!(
@@ -37,7 +37,9 @@ impl Parser<'_> {
             self.bump();
             return self.expr();
         }
-        if !self.at(Kind::Underscore) || !matches!(self.next_kind(), Kind::Comma | Kind::RParen) {
+        if !self.at(TokenKind::Underscore)
+            || !matches!(self.next_kind(), TokenKind::Comma | TokenKind::RParen)
+        {
             return self.expr();
         }
         let start = self.start();
@@ -63,16 +65,16 @@ impl Parser<'_> {
         let continues = self.note_continuation();
         let mut opener = self.open();
         opener.continues = continues;
-        if self.at(Kind::RBracket) {
+        if self.at(TokenKind::RBracket) {
             self.unexpected_with("an index", |d| {
                 d.label(opener.span, "of the index that starts here")
             });
             self.close(opener);
             return self.error_expr_from(start);
         }
-        let first = if self.at(Kind::DotDot) { self.missing_end() } else { self.expr() };
-        if self.eat(Kind::DotDot) {
-            let hi = if self.at(Kind::RBracket) { self.missing_end() } else { self.expr() };
+        let first = if self.at(TokenKind::DotDot) { self.missing_end() } else { self.expr() };
+        if self.eat(TokenKind::DotDot) {
+            let hi = if self.at(TokenKind::RBracket) { self.missing_end() } else { self.expr() };
             self.close(opener);
             return self.expr_node(start, ExprKind::Slice { base, lo: first, hi });
         }
@@ -99,7 +101,7 @@ impl Parser<'_> {
     pub(super) fn parenthesised(&mut self) -> ExprId {
         let start = self.start();
         let opener = self.open();
-        if self.eat(Kind::RParen) {
+        if self.eat(TokenKind::RParen) {
             self.open[0] -= 1;
             return self.expr_node(start, ExprKind::Unit);
         }
@@ -122,7 +124,7 @@ impl Parser<'_> {
     pub(super) fn list(&mut self) -> ExprId {
         let start = self.start();
         self.bump();
-        if !self.at(Kind::LBracket) {
+        if !self.at(TokenKind::LBracket) {
             self.missing("`[` after `list`", |d| {
                 d.help("a list is written `list[a, b]`; `list` is a keyword and cannot be a name")
             });
@@ -139,24 +141,24 @@ impl Parser<'_> {
     pub(super) fn array(&mut self) -> ExprId {
         let start = self.start();
         let opener = self.open();
-        if self.eat(Kind::RBracket) {
+        if self.eat(TokenKind::RBracket) {
             self.open[1] -= 1;
             return self.expr_node(start, ExprKind::Array(Vec::new()));
         }
         let first = self.expr();
-        if self.at(Kind::For) {
+        if self.at(TokenKind::For) {
             let mut clauses = Vec::new();
             self.bump();
             loop {
                 let clause = self.clause();
                 clauses.push(self.condition(clause));
-                let again =
-                    self.at(Kind::For) || self.at(Kind::Comma) && self.next_kind() == Kind::For;
+                let again = self.at(TokenKind::For)
+                    || self.at(TokenKind::Comma) && self.next_kind() == TokenKind::For;
                 if !again && !self.another(&opener) {
                     break;
                 }
                 if again {
-                    self.eat(Kind::Comma);
+                    self.eat(TokenKind::Comma);
                     self.report(
                         Diagnostic::error(
                             "syntax",
@@ -181,16 +183,16 @@ impl Parser<'_> {
 
     /// `if c` after a clause.
     fn condition(&mut self, clause: Clause) -> Clause {
-        if !self.eat(Kind::If) {
+        if !self.eat(TokenKind::If) {
             return clause;
         }
         let cond = Some(self.expr());
-        if self.at(Kind::Then) {
+        if self.at(TokenKind::Then) {
             self.unexpected_with("`,` or `]` after the condition", |d| {
                 d.help("an element that is chosen stands before `for`: `[if c then a else b for x in xs]`")
             });
             self.skip();
-        } else if self.at(Kind::If) {
+        } else if self.at(TokenKind::If) {
             self.report(
                 Diagnostic::error("syntax", self.span(), "a clause has one condition")
                     .help("join them with `and`: `[x for x in xs if x > a and x < b]`"),
@@ -204,14 +206,17 @@ impl Parser<'_> {
     /// `i < n` or `x in xs` after `for`.
     pub(super) fn clause(&mut self) -> Clause {
         let pat = self.pattern();
-        if self.eat(Kind::In) {
+        if self.eat(TokenKind::In) {
             return Clause { pat, range: Range::In(self.expr()), cond: None };
         }
-        if !self.eat(Kind::Lt) {
+        if !self.eat(TokenKind::Lt) {
             self.missing("`<` or `in` after the pattern of `for`", |d| {
                 d.help("`for i < n` counts i from 0 to n - 1, `for x in xs` goes over the elements")
             });
-            if matches!(self.kind(), Kind::Eq | Kind::Le | Kind::Colon | Kind::ColonEq) {
+            if matches!(
+                self.kind(),
+                TokenKind::Eq | TokenKind::Le | TokenKind::Colon | TokenKind::ColonEq
+            ) {
                 self.bump();
             } else if !self.kind().starts_expr() {
                 self.skip();
@@ -224,7 +229,7 @@ impl Parser<'_> {
     pub(super) fn record(&mut self) -> ExprId {
         let start = self.start();
         let opener = self.open();
-        if self.at(Kind::RBrace) {
+        if self.at(TokenKind::RBrace) {
             let span = opener.span.to(self.span());
             self.close(opener);
             self.report(
@@ -238,8 +243,8 @@ impl Parser<'_> {
             self.close(opener);
             return self.expr_node(start, ExprKind::Record(fields));
         }
-        let base = self.deeper(Level::Expression, Self::application, Self::error_expr);
-        if self.eat(Kind::With) {
+        let base = self.deeper(SyntaxLevel::Expression, Self::application, Self::error_expr);
+        if self.eat(TokenKind::With) {
             let fields = self.fields(&opener);
             self.close(opener);
             return self.expr_node(start, ExprKind::RecordWith { base, fields });
@@ -256,7 +261,7 @@ impl Parser<'_> {
 
     /// Whether a field with its value, or what is meant as one, starts here.
     fn at_field(&self) -> bool {
-        use Kind::*;
+        use TokenKind::*;
         self.at_field_name()
             && matches!(self.next_kind(), Eq | EqEq | Colon | ColonEq | Comma | RBrace)
     }
@@ -277,7 +282,7 @@ impl Parser<'_> {
     /// `x = e`, or `x` for `x = x`.
     pub(super) fn field(&mut self) -> Option<(Ident, ExprId)> {
         let start = self.start();
-        let variable = self.at(Kind::Lower);
+        let variable = self.at(TokenKind::Lower);
         let Some(name) = self.eat_field_name() else {
             self.missing_field_name("a field is written `x = e`");
             self.skip();
@@ -285,8 +290,8 @@ impl Parser<'_> {
         };
         let text = field_name(&name.name);
         match self.kind() {
-            Kind::Eq => self.bump(),
-            Kind::Colon => {
+            TokenKind::Eq => self.bump(),
+            TokenKind::Colon => {
                 self.report(
                     Diagnostic::error("syntax", self.span(), "the value of a field follows `=`")
                         .primary_text("expected `=`")
@@ -294,11 +299,11 @@ impl Parser<'_> {
                 );
                 self.bump();
             }
-            Kind::Comma | Kind::RBrace if variable => {
+            TokenKind::Comma | TokenKind::RBrace if variable => {
                 let value = self.expr_node(start, ExprKind::Var(name.name.clone()));
                 return Some((name, value));
             }
-            Kind::Comma | Kind::RBrace => {
+            TokenKind::Comma | TokenKind::RBrace => {
                 self.missing("`=` and the value of the field", |d| {
                     d.help(format!("only a variable's name stands for both: write `{text} = e`"))
                 });
@@ -323,7 +328,7 @@ impl Parser<'_> {
             let fields = self.field().into_iter().collect();
             return self.expr_node(start, ExprKind::RecordWith { base, fields });
         }
-        if !self.at(Kind::LBracket) {
+        if !self.at(TokenKind::LBracket) {
             self.unexpected_with("`[` after `with`", |d| {
                 d.help("an element of an array is replaced with `xs with [i] = e`")
             });

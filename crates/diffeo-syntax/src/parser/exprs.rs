@@ -5,10 +5,10 @@
 
 use super::hints::is_lambda_word;
 use super::recover::CONTINUES;
-use super::{Continuation, Level, Parser};
+use super::{Continuation, Parser, SyntaxLevel};
 use crate::ast::{BinaryOp, ExprId, ExprKind, UnaryOp};
 use crate::lexer::unescape;
-use crate::token::Kind;
+use crate::token::TokenKind;
 use diffeo_base::{Diagnostic, Name, Span};
 
 /// How tightly operators bind, loosest first.
@@ -26,25 +26,25 @@ mod level {
 }
 
 /// The operator of a token with its level. Signs other languages use for an operator count as it.
-fn infix(kind: Kind) -> Option<(BinaryOp, u8)> {
+fn infix(kind: TokenKind) -> Option<(BinaryOp, u8)> {
     Some(match kind {
-        Kind::Pipe => (BinaryOp::Pipe, level::PIPE),
-        Kind::Or | Kind::BarBar => (BinaryOp::Or, level::OR),
-        Kind::And | Kind::AmpAmp => (BinaryOp::And, level::AND),
-        Kind::EqEq | Kind::Eq => (BinaryOp::Eq, level::COMPARE),
-        Kind::BangEq => (BinaryOp::Ne, level::COMPARE),
-        Kind::Lt => (BinaryOp::Lt, level::COMPARE),
-        Kind::Le => (BinaryOp::Le, level::COMPARE),
-        Kind::Gt => (BinaryOp::Gt, level::COMPARE),
-        Kind::Ge => (BinaryOp::Ge, level::COMPARE),
-        Kind::ColonColon => (BinaryOp::Cons, level::CONS),
-        Kind::PlusPlus => (BinaryOp::Append, level::APPEND),
-        Kind::Plus => (BinaryOp::Add, level::ADD),
-        Kind::Minus => (BinaryOp::Sub, level::ADD),
-        Kind::Star => (BinaryOp::Mul, level::MULTIPLY),
-        Kind::Slash => (BinaryOp::Div, level::MULTIPLY),
-        Kind::Percent => (BinaryOp::Rem, level::MULTIPLY),
-        Kind::Caret | Kind::StarStar => (BinaryOp::Pow, level::POWER),
+        TokenKind::Pipe => (BinaryOp::Pipe, level::PIPE),
+        TokenKind::Or | TokenKind::BarBar => (BinaryOp::Or, level::OR),
+        TokenKind::And | TokenKind::AmpAmp => (BinaryOp::And, level::AND),
+        TokenKind::EqEq | TokenKind::Eq => (BinaryOp::Eq, level::COMPARE),
+        TokenKind::BangEq => (BinaryOp::Ne, level::COMPARE),
+        TokenKind::Lt => (BinaryOp::Lt, level::COMPARE),
+        TokenKind::Le => (BinaryOp::Le, level::COMPARE),
+        TokenKind::Gt => (BinaryOp::Gt, level::COMPARE),
+        TokenKind::Ge => (BinaryOp::Ge, level::COMPARE),
+        TokenKind::ColonColon => (BinaryOp::Cons, level::CONS),
+        TokenKind::PlusPlus => (BinaryOp::Append, level::APPEND),
+        TokenKind::Plus => (BinaryOp::Add, level::ADD),
+        TokenKind::Minus => (BinaryOp::Sub, level::ADD),
+        TokenKind::Star => (BinaryOp::Mul, level::MULTIPLY),
+        TokenKind::Slash => (BinaryOp::Div, level::MULTIPLY),
+        TokenKind::Percent => (BinaryOp::Rem, level::MULTIPLY),
+        TokenKind::Caret | TokenKind::StarStar => (BinaryOp::Pow, level::POWER),
         _ => return None,
     })
 }
@@ -52,14 +52,19 @@ fn infix(kind: Kind) -> Option<(BinaryOp, u8)> {
 impl<'t> Parser<'t> {
     /// A whole expression.
     pub(super) fn expr(&mut self) -> ExprId {
-        self.deeper(Level::Expression, Self::expr_here, Self::error_expr)
+        self.deeper(SyntaxLevel::Expression, Self::expr_here, Self::error_expr)
     }
 
     fn expr_here(&mut self) -> ExprId {
         match self.kind() {
-            Kind::Let | Kind::Fn | Kind::If | Kind::Case | Kind::Loop | Kind::Backslash => {
+            TokenKind::Let
+            | TokenKind::Fn
+            | TokenKind::If
+            | TokenKind::Case
+            | TokenKind::Loop
+            | TokenKind::Backslash => {
                 let start = self.start();
-                let is_case = self.at(Kind::Case);
+                let is_case = self.at(TokenKind::Case);
                 let form = self.form();
                 // Only a `case` has an end of its own, after which an operator can come.
                 if is_case && infix(self.kind()).is_some() && !self.is_muted() {
@@ -83,7 +88,7 @@ impl<'t> Parser<'t> {
     fn operators(&mut self, start: usize, mut lhs: ExprId, min: u8) -> ExprId {
         let mut compared: Option<Span> = None;
         while let Some((op, level)) = infix(self.kind()) {
-            if level < min || self.at(Kind::Eq) && self.is_muted() {
+            if level < min || self.at(TokenKind::Eq) && self.is_muted() {
                 break;
             }
             let op_span = self.span();
@@ -105,9 +110,11 @@ impl<'t> Parser<'t> {
             }
             self.bump();
             let rhs = match op {
-                BinaryOp::Cons | BinaryOp::Pow => {
-                    self.deeper(Level::Expression, |p| p.binary(level, false), Self::error_expr)
-                }
+                BinaryOp::Cons | BinaryOp::Pow => self.deeper(
+                    SyntaxLevel::Expression,
+                    |p| p.binary(level, false),
+                    Self::error_expr,
+                ),
                 _ => self.binary(level + 1, false),
             };
             lhs = self.expr_node(start, ExprKind::Binary { op, op_span, lhs, rhs });
@@ -119,10 +126,10 @@ impl<'t> Parser<'t> {
     fn foreign_operator(&mut self, op: BinaryOp, lhs: ExprId) {
         let kind = self.kind();
         let symbol = op.symbol();
-        if kind == Kind::Eq {
+        if kind == TokenKind::Eq {
             return self.assignment(lhs);
         }
-        if kind == Kind::Lt && self.is_arrow() {
+        if kind == TokenKind::Lt && self.is_arrow() {
             let arrow = Span { end: self.token(1).end, ..self.span() };
             return self.report(
                 Diagnostic::warning(
@@ -134,8 +141,8 @@ impl<'t> Parser<'t> {
             );
         }
         let message = match kind {
-            Kind::BarBar | Kind::AmpAmp => "there is no such operator",
-            Kind::StarStar => "there is no operator `**`",
+            TokenKind::BarBar | TokenKind::AmpAmp => "there is no such operator",
+            TokenKind::StarStar => "there is no operator `**`",
             _ => return,
         };
         self.report(
@@ -148,7 +155,7 @@ impl<'t> Parser<'t> {
     /// Whether `<` and `-` stand together, apart from what follows: as a comparison nobody writes so.
     fn is_arrow(&self) -> bool {
         let [less, minus, next] = [0, 1, 2].map(|i| self.token(i));
-        minus.kind == Kind::Minus && less.end == minus.start && minus.end < next.start
+        minus.kind == TokenKind::Minus && less.end == minus.start && minus.end < next.start
     }
 
     /// Says what to write for `lhs =` in an expression: an assignment, a binding without `let`, a comparison.
@@ -211,13 +218,13 @@ impl<'t> Parser<'t> {
     fn prefix(&mut self, min: u8, lead: bool) -> ExprId {
         let start = self.start();
         let (op, below) = match self.kind() {
-            Kind::Not => {
+            TokenKind::Not => {
                 if min > level::NOT {
                     self.needs_parentheses("not", self.span());
                 }
                 (UnaryOp::Not, level::NOT)
             }
-            Kind::Bang => {
+            TokenKind::Bang => {
                 self.report(
                     Diagnostic::error("syntax", self.span(), "there is no operator `!`")
                         .primary_text("expected `not`")
@@ -225,15 +232,15 @@ impl<'t> Parser<'t> {
                 );
                 (UnaryOp::Not, level::POWER)
             }
-            Kind::Minus => (UnaryOp::Neg, level::POWER),
-            Kind::Plus if self.next_kind().starts_expr() => {
+            TokenKind::Minus => (UnaryOp::Neg, level::POWER),
+            TokenKind::Plus if self.next_kind().starts_expr() => {
                 self.report(
                     Diagnostic::error("syntax", self.span(), "there is no prefix `+`")
                         .help("leave out the `+`"),
                 );
                 self.bump();
                 return self.deeper(
-                    Level::Expression,
+                    SyntaxLevel::Expression,
                     |p| p.binary(level::POWER, false),
                     Self::error_expr,
                 );
@@ -241,7 +248,8 @@ impl<'t> Parser<'t> {
             _ => return self.postfix(lead),
         };
         self.bump();
-        let operand = self.deeper(Level::Expression, |p| p.binary(below, false), Self::error_expr);
+        let operand =
+            self.deeper(SyntaxLevel::Expression, |p| p.binary(below, false), Self::error_expr);
         self.expr_node(start, ExprKind::Unary { op, operand })
     }
 
@@ -249,7 +257,7 @@ impl<'t> Parser<'t> {
     fn postfix(&mut self, lead: bool) -> ExprId {
         let start = self.start();
         let base = self.application();
-        if !self.at(Kind::With) {
+        if !self.at(TokenKind::With) {
             return base;
         }
         if !lead {
@@ -264,9 +272,9 @@ impl<'t> Parser<'t> {
         let mut base = self.operand();
         loop {
             base = match self.kind() {
-                Kind::LParen => self.call(start, base),
-                Kind::LBracket => self.index(start, base),
-                Kind::Dot => self.dot(start, base),
+                TokenKind::LParen => self.call(start, base),
+                TokenKind::LBracket => self.index(start, base),
+                TokenKind::Dot => self.dot(start, base),
                 _ => return base,
             };
         }
@@ -292,11 +300,11 @@ impl<'t> Parser<'t> {
 
     /// `.field`, `.0`; after a module's name also `.Constructor`, which only name resolution can tell.
     fn dot(&mut self, start: usize, base: ExprId) -> ExprId {
-        let after_int = self.previous().is_some_and(|t| t.kind == Kind::Int);
+        let after_int = self.previous().is_some_and(|t| t.kind == TokenKind::Int);
         self.bump();
-        let applied = self.at(Kind::LParen);
+        let applied = self.at(TokenKind::LParen);
         match self.kind() {
-            Kind::Int => {
+            TokenKind::Int => {
                 let digits = self.text_of(self.token(0));
                 let Ok(index) = digits.parse() else {
                     self.literal_too_large("this component number is too large");
@@ -331,40 +339,46 @@ impl<'t> Parser<'t> {
     fn operand(&mut self) -> ExprId {
         let start = self.start();
         let kind = match self.kind() {
-            Kind::Lower if self.at_foreign_function() => {
+            TokenKind::Lower if self.at_foreign_function() => {
                 self.foreign_function();
-                return self.deeper(Level::Expression, |p| p.function_from(true), Self::error_expr);
+                return self.deeper(
+                    SyntaxLevel::Expression,
+                    |p| p.function_from(true),
+                    Self::error_expr,
+                );
             }
-            Kind::Lower => ExprKind::Var(self.ident().name),
-            Kind::Upper => ExprKind::Con(self.ident()),
-            Kind::Int | Kind::Real => self.number(),
-            Kind::Str | Kind::BrokenStr => ExprKind::Str(self.string()),
-            Kind::True => self.constant(ExprKind::Bool(true)),
-            Kind::False => self.constant(ExprKind::Bool(false)),
-            Kind::LParen => return self.parenthesised(),
-            Kind::LBracket => return self.array(),
-            Kind::LBrace => return self.record(),
-            Kind::List => return self.list(),
-            Kind::Underscore => {
+            TokenKind::Lower => ExprKind::Var(self.ident().name),
+            TokenKind::Upper => ExprKind::Con(self.ident()),
+            TokenKind::Int | TokenKind::Real => self.number(),
+            TokenKind::Str | TokenKind::BrokenStr => ExprKind::Str(self.string()),
+            TokenKind::True => self.constant(ExprKind::Bool(true)),
+            TokenKind::False => self.constant(ExprKind::Bool(false)),
+            TokenKind::LParen => return self.parenthesised(),
+            TokenKind::LBracket => return self.array(),
+            TokenKind::LBrace => return self.record(),
+            TokenKind::List => return self.list(),
+            TokenKind::Underscore => {
                 self.misplaced_hole("`_` can stand only for a whole argument of a call", |d| {
                     d.help("`f(a, _)` is `fn x -> f(a, x)`; elsewhere write the `fn`")
                 });
                 self.constant(ExprKind::Error)
             }
-            Kind::Let | Kind::Fn | Kind::If | Kind::Case | Kind::Loop => {
+            TokenKind::Let | TokenKind::Fn | TokenKind::If | TokenKind::Case | TokenKind::Loop => {
                 let span = self.span();
                 let word = self.kind().text().unwrap_or("");
                 self.needs_parentheses(word, span);
-                return self.deeper(Level::Expression, Self::form, Self::error_expr);
+                return self.deeper(SyntaxLevel::Expression, Self::form, Self::error_expr);
             }
-            Kind::Backslash => return self.deeper(Level::Expression, Self::form, Self::error_expr),
-            Kind::Stray => {
+            TokenKind::Backslash => {
+                return self.deeper(SyntaxLevel::Expression, Self::form, Self::error_expr)
+            }
+            TokenKind::Stray => {
                 self.bump();
                 self.muted = Some(self.pos);
                 ExprKind::Error
             }
             kind => {
-                let word = kind.is_item() || matches!(kind, Kind::Rec | Kind::With);
+                let word = kind.is_item() || matches!(kind, TokenKind::Rec | TokenKind::With);
                 if word && !self.at_end() {
                     self.keyword_as_name("an expression");
                 } else {
@@ -385,7 +399,7 @@ impl<'t> Parser<'t> {
     /// Whether a function of another language stands here: `lambda x`, `fun x`.
     fn at_foreign_function(&self) -> bool {
         let after = self.token(1);
-        matches!(after.kind, Kind::Lower | Kind::Underscore)
+        matches!(after.kind, TokenKind::Lower | TokenKind::Underscore)
             && is_lambda_word(self.text_of(self.token(0)))
             && self
                 .text
@@ -418,7 +432,7 @@ impl<'t> Parser<'t> {
 
     fn number(&mut self) -> ExprKind {
         let text = self.text_of(self.token(0));
-        let kind = if self.at(Kind::Int) {
+        let kind = if self.at(TokenKind::Int) {
             match text.parse() {
                 Ok(n) => ExprKind::Int(n),
                 // Only as a Real does it have a meaning.
@@ -448,7 +462,7 @@ impl<'t> Parser<'t> {
 
     /// The value of the string that is here.
     pub(super) fn string(&mut self) -> Name {
-        let broken = self.at(Kind::BrokenStr);
+        let broken = self.at(TokenKind::BrokenStr);
         let text = self.text_of(self.token(0));
         self.bump();
         if broken {

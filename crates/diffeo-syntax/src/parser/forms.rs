@@ -1,20 +1,20 @@
 //! The expressions that start with a keyword and extend as far right as they can: `let`, `fn`, `if`,
 //! `case`, `loop`.
 
-use super::{Level, Parser};
+use super::{Parser, SyntaxLevel};
 use crate::ast::{Arm, Binding, Clause, Control, ExprId, ExprKind, PatId, PatKind, Range, TypeId};
-use crate::token::Kind;
+use crate::token::TokenKind;
 use diffeo_base::{Diagnostic, Span};
 
 impl Parser<'_> {
     /// The form whose keyword is here.
     pub(super) fn form(&mut self) -> ExprId {
         match self.kind() {
-            Kind::Let => self.let_(),
-            Kind::If => self.if_(),
-            Kind::Case => self.case(),
-            Kind::Loop => self.loop_(),
-            Kind::Backslash => {
+            TokenKind::Let => self.let_(),
+            TokenKind::If => self.if_(),
+            TokenKind::Case => self.case(),
+            TokenKind::Loop => self.loop_(),
+            TokenKind::Backslash => {
                 self.foreign_function();
                 self.function_from(true)
             }
@@ -31,15 +31,20 @@ impl Parser<'_> {
         let body = loop {
             let value = self.pos;
             bindings.push(self.binding());
-            let goes_on =
-                self.at(Kind::Let) || self.eat(Kind::In) || self.missing_in(keyword, value);
-            if self.at(Kind::Let) {
+            let goes_on = self.at(TokenKind::Let)
+                || self.eat(TokenKind::In)
+                || self.missing_in(keyword, value);
+            if self.at(TokenKind::Let) {
                 keyword = self.span();
                 self.bump();
                 continue;
             }
             // A binding whose `let` is missing, which has been said.
-            if goes_on && self.at(Kind::Lower) && self.next_kind() == Kind::Eq && self.is_muted() {
+            if goes_on
+                && self.at(TokenKind::Lower)
+                && self.next_kind() == TokenKind::Eq
+                && self.is_muted()
+            {
                 continue;
             }
             break if goes_on { self.expr() } else { self.error_expr() };
@@ -52,12 +57,15 @@ impl Parser<'_> {
     fn missing_in(&mut self, keyword: Span, value: usize) -> bool {
         let continued = self.continuation_since(value);
         let ended = self.at_end();
-        let binds = self.at(Kind::Lower) && self.next_kind() == Kind::Eq;
+        let binds = self.at(TokenKind::Lower) && self.next_kind() == TokenKind::Eq;
         let starts = self.kind().starts_expr();
         // Behind a number or a bracket, what follows is the body, unless its `in` comes.
         let side_by_side = starts
             && !self.full()
-            && !matches!(self.previous().map(|t| t.kind), Some(Kind::Lower | Kind::Upper))
+            && !matches!(
+                self.previous().map(|t| t.kind),
+                Some(TokenKind::Lower | TokenKind::Upper)
+            )
             && self.previous_end() != self.start()
             && !self.in_comes();
         self.missing("`in` after the value of this `let`", |mut d| {
@@ -77,35 +85,40 @@ impl Parser<'_> {
             }
             d
         });
-        if self.eat(Kind::Semi) {
+        if self.eat(TokenKind::Semi) {
             return true;
         }
         if !self.kind().starts_expr() {
             self.skip();
         }
-        self.eat(Kind::In) || self.kind().starts_expr()
+        self.eat(TokenKind::In) || self.kind().starts_expr()
     }
 
     /// A binding after `let`.
     fn binding(&mut self) -> Binding {
-        let rec = self.at(Kind::Rec).then(|| self.span());
+        let rec = self.at(TokenKind::Rec).then(|| self.span());
         if rec.is_some() {
             self.bump();
         }
         self.foreign_binding();
         let start = self.start();
-        if self.next_kind() == Kind::LParen && (self.at(Kind::Lower) || self.at_keyword_name()) {
+        if self.next_kind() == TokenKind::LParen
+            && (self.at(TokenKind::Lower) || self.at_keyword_name())
+        {
             if self.kind().is_keyword() {
                 self.keyword_as_name("the name of a function");
             }
             let name = self.ident().name;
             let name = self.pat_node(start, PatKind::Var(name));
-            let param = self.deeper(Level::Pattern, Self::params, Self::error_pat);
+            let param = self.deeper(SyntaxLevel::Pattern, Self::params, Self::error_pat);
             return self.function_binding(rec.is_some(), name, param);
         }
         let pat = self.pattern();
         let is_name = matches!(self.module.pats[pat].kind, PatKind::Var(_));
-        if is_name && matches!(self.kind(), Kind::Lower | Kind::Underscore) && !self.on_new_line() {
+        if is_name
+            && matches!(self.kind(), TokenKind::Lower | TokenKind::Underscore)
+            && !self.on_new_line()
+        {
             let param = self.bare_params();
             return self.function_binding(rec.is_some(), pat, param);
         }
@@ -115,8 +128,8 @@ impl Parser<'_> {
                 "write `let rec f(x) = …`; a value is defined by `let` and cannot refer to itself",
             ));
         }
-        let several =
-            self.at(Kind::Comma) && matches!(self.next_kind(), Kind::Lower | Kind::Underscore);
+        let several = self.at(TokenKind::Comma)
+            && matches!(self.next_kind(), TokenKind::Lower | TokenKind::Underscore);
         let pat = if several { self.bare_tuple(start, pat) } else { pat };
         self.equals("and the value of this `let`");
         let value = self.let_value();
@@ -125,7 +138,7 @@ impl Parser<'_> {
 
     /// Passes a word that other languages have after `let`, such as `mut`, and says what is bound how.
     fn foreign_binding(&mut self) {
-        if self.at(Kind::Lower) && self.next_kind() == Kind::Lower {
+        if self.at(TokenKind::Lower) && self.next_kind() == TokenKind::Lower {
             let word = self.text_of(self.token(0));
             if matches!(word, "mut" | "mutable" | "var" | "val" | "const") {
                 self.report(
@@ -148,7 +161,7 @@ impl Parser<'_> {
                 .help("write `let (a, b) = e`"),
         );
         let mut parts = vec![first];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             parts.push(self.pattern_atom());
         }
         self.pat_node(start, PatKind::Tuple(parts))
@@ -177,8 +190,8 @@ impl Parser<'_> {
     /// `-> T` after parameters.
     pub(super) fn result_type(&mut self) -> Option<TypeId> {
         match self.kind() {
-            Kind::Arrow => {}
-            Kind::Colon if self.ends_line() => {
+            TokenKind::Arrow => {}
+            TokenKind::Colon if self.ends_line() => {
                 self.report(
                     Diagnostic::error("syntax", self.span(), "the body of a function follows `=`")
                         .primary_text("expected `=`")
@@ -187,7 +200,7 @@ impl Parser<'_> {
                 self.muted = Some(self.pos);
                 return None;
             }
-            Kind::Colon | Kind::FatArrow => {
+            TokenKind::Colon | TokenKind::FatArrow => {
                 let found = self.describe(self.token(0));
                 self.report(
                     Diagnostic::error(
@@ -210,7 +223,10 @@ impl Parser<'_> {
         let start = self.start();
         let first = self.span();
         let mut params = Vec::new();
-        while matches!(self.kind(), Kind::Lower | Kind::Underscore | Kind::LParen | Kind::LBrace) {
+        while matches!(
+            self.kind(),
+            TokenKind::Lower | TokenKind::Underscore | TokenKind::LParen | TokenKind::LBrace
+        ) {
             params.push(self.pattern_atom());
         }
         self.report(
@@ -231,7 +247,7 @@ impl Parser<'_> {
         form: &str,
         read: impl FnOnce(&mut Self) -> TypeId,
     ) -> PatId {
-        if !self.at(Kind::Colon) {
+        if !self.at(TokenKind::Colon) {
             return pat;
         }
         self.report(
@@ -253,17 +269,22 @@ impl Parser<'_> {
         self.bump();
         let pat_start = self.start();
         let mut param = self.pattern();
-        if matches!(self.kind(), Kind::Lower | Kind::Underscore | Kind::Comma) && !self.is_muted() {
+        if matches!(self.kind(), TokenKind::Lower | TokenKind::Underscore | TokenKind::Comma)
+            && !self.is_muted()
+        {
             let mut params = vec![param];
             self.report(
                 Diagnostic::error("syntax", self.span(), "`fn` takes one pattern")
                     .help("a function of several things takes a tuple: `fn (x, y) -> e`"),
             );
             loop {
-                self.eat(Kind::Comma);
+                self.eat(TokenKind::Comma);
                 if !matches!(
                     self.kind(),
-                    Kind::Lower | Kind::Underscore | Kind::LParen | Kind::LBrace
+                    TokenKind::Lower
+                        | TokenKind::Underscore
+                        | TokenKind::LParen
+                        | TokenKind::LBrace
                 ) {
                     break;
                 }
@@ -287,11 +308,11 @@ impl Parser<'_> {
         let keyword = self.span();
         self.bump();
         let cond = self.expr();
-        if !self.at(Kind::Then) && matches!(self.kind(), Kind::Colon) {
+        if !self.at(TokenKind::Then) && matches!(self.kind(), TokenKind::Colon) {
             self.missing("`then` after the condition", |d| d.help("write `if c then a else b`"));
             self.bump();
         } else {
-            self.expect(Kind::Then, "after the condition", |d| {
+            self.expect(TokenKind::Then, "after the condition", |d| {
                 let d = d.label(keyword, "of this `if`");
                 if d.help.is_none() {
                     d.help("write `if c then a else b`")
@@ -301,17 +322,17 @@ impl Parser<'_> {
             });
         }
         let then = self.expr();
-        if self.at(Kind::Lower)
+        if self.at(TokenKind::Lower)
             && matches!(self.text_of(self.token(0)), "elif" | "elsif" | "elseif")
         {
             self.report(
                 Diagnostic::error("syntax", self.span(), "a further condition follows `else if`")
                     .help("write `else if`"),
             );
-            let otherwise = self.deeper(Level::Expression, Self::if_, Self::error_expr);
+            let otherwise = self.deeper(SyntaxLevel::Expression, Self::if_, Self::error_expr);
             return self.expr_node(start, ExprKind::If { cond, then, otherwise });
         }
-        self.expect(Kind::Else, "after the first branch", |d| {
+        self.expect(TokenKind::Else, "after the first branch", |d| {
             d.label(keyword, "of this `if`")
                 .help("every `if` has an `else`: its value is that of one of the two branches")
         });
@@ -324,45 +345,45 @@ impl Parser<'_> {
         let keyword = self.span();
         self.bump();
         let scrutinee = self.expr();
-        self.expect(Kind::Of, "after what the `case` looks at", |d| {
+        self.expect(TokenKind::Of, "after what the `case` looks at", |d| {
             d.label(keyword, "of this `case`")
         });
-        if !self.at(Kind::LBrace) {
+        if !self.at(TokenKind::LBrace) {
             self.missing("`{` before the arms of the `case`", |d| {
                 d.label(keyword, "of this `case`").help("write `case e of { P -> e | P -> e }`")
             });
             let mut arms = Vec::new();
-            if self.at(Kind::Bar) || starts_pattern(self.kind()) {
-                self.eat(Kind::Bar);
+            if self.at(TokenKind::Bar) || starts_pattern(self.kind()) {
+                self.eat(TokenKind::Bar);
                 loop {
                     arms.push(self.arm());
-                    if !self.eat(Kind::Bar) {
+                    if !self.eat(TokenKind::Bar) {
                         break;
                     }
                 }
             }
             // A closing brace whose opening one is missing.
             if self.open[2] == 0 {
-                self.eat(Kind::RBrace);
+                self.eat(TokenKind::RBrace);
             }
             return self.expr_node(start, ExprKind::Case { scrutinee, arms });
         }
         let opener = self.open();
         let mut arms = Vec::new();
-        self.eat(Kind::Bar);
-        if self.at(Kind::RBrace) {
+        self.eat(TokenKind::Bar);
+        if self.at(TokenKind::RBrace) {
             self.unexpected_with("an arm `P -> e`", |d| d.label(keyword, "of this `case`"));
         }
-        while !self.at(Kind::RBrace) && !self.at_end() {
+        while !self.at(TokenKind::RBrace) && !self.at_end() {
             arms.push(self.arm());
-            if self.eat(Kind::Bar) {
+            if self.eat(TokenKind::Bar) {
                 continue;
             }
-            if self.at(Kind::Comma) && self.next_kind() == Kind::RBrace {
+            if self.at(TokenKind::Comma) && self.next_kind() == TokenKind::RBrace {
                 self.bump();
                 break;
             }
-            if !self.at(Kind::RBrace) {
+            if !self.at(TokenKind::RBrace) {
                 self.missing("`|` or `}`", |d| {
                     let d = d.label(opener.span, "the arms start here");
                     if d.help.is_none() {
@@ -371,12 +392,12 @@ impl Parser<'_> {
                         d
                     }
                 });
-                if matches!(self.kind(), Kind::Comma | Kind::Semi) {
+                if matches!(self.kind(), TokenKind::Comma | TokenKind::Semi) {
                     self.bump();
                     continue;
                 }
                 self.skip();
-                if !self.eat(Kind::Bar) {
+                if !self.eat(TokenKind::Bar) {
                     break;
                 }
             }
@@ -401,24 +422,24 @@ impl Parser<'_> {
         let pat = self.bare_annotation(pat_start, pat, "loop", Self::type_);
         self.equals("and the first value of the loop");
         let init = self.expr();
-        if !matches!(self.kind(), Kind::For | Kind::While) {
+        if !matches!(self.kind(), TokenKind::For | TokenKind::While) {
             self.missing("`for` or `while` after the first value of the loop", |d| {
                 d.label(keyword, "of this `loop`")
                     .help("write `loop p = e for i < n do e` or `loop p = e while c do e`")
             });
             self.skip();
         }
-        let control = if self.eat(Kind::For) {
+        let control = if self.eat(TokenKind::For) {
             let Clause { pat, range, cond: _ } = self.clause();
             match range {
                 Range::Count(bound) => Control::Count { pat, bound },
                 Range::In(source) => Control::In { pat, source },
             }
         } else {
-            self.eat(Kind::While);
+            self.eat(TokenKind::While);
             Control::While(self.expr())
         };
-        if self.at(Kind::If) {
+        if self.at(TokenKind::If) {
             let help = "a condition stands in the body: `do if c then e else acc`";
             self.report(
                 Diagnostic::error("syntax", self.span(), "a loop has no condition").help(help),
@@ -426,7 +447,7 @@ impl Parser<'_> {
             self.bump();
             self.expr();
         }
-        self.expect(Kind::Do, "before the body of the loop", |d| {
+        self.expect(TokenKind::Do, "before the body of the loop", |d| {
             d.label(keyword, "of this `loop`")
         });
         let body = self.expr();
@@ -435,6 +456,7 @@ impl Parser<'_> {
 }
 
 /// Whether a pattern can start with this.
-fn starts_pattern(kind: Kind) -> bool {
-    kind.starts_operand() && !matches!(kind, Kind::List | Kind::LBracket) || kind == Kind::Minus
+fn starts_pattern(kind: TokenKind) -> bool {
+    kind.starts_operand() && !matches!(kind, TokenKind::List | TokenKind::LBracket)
+        || kind == TokenKind::Minus
 }

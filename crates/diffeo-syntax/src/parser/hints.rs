@@ -3,8 +3,8 @@
 //! Words and signs are looked up in the table of [`diffeo_base::foreign`]; patterns of several tokens are recognised
 //! here, with the names that the user wrote. Where no pattern truly matches there is no help.
 
-use super::{Level, Parser};
-use crate::token::{Kind, Token};
+use super::{Parser, SyntaxLevel};
+use crate::token::{Token, TokenKind};
 use diffeo_base::foreign::{replacement, Role};
 
 /// How many arguments of a call a help writes out.
@@ -16,8 +16,8 @@ pub(super) fn is_lambda_word(word: &str) -> bool {
 }
 
 /// Whether it is a sign: what a run of signs is made of.
-fn is_sign(kind: Kind) -> bool {
-    use Kind::*;
+fn is_sign(kind: TokenKind) -> bool {
+    use TokenKind::*;
     match kind {
         Dot | DotDot | Colon | ColonColon | Eq | EqEq | BangEq | Lt | Le | Gt | Ge | Plus
         | PlusPlus | Minus | Arrow | Star | Slash | Percent | Caret | Bar | Pipe | ColonEq
@@ -36,7 +36,7 @@ impl Parser<'_> {
         if let Some(help) = self.sign_hint() {
             return Some(help);
         }
-        if kind == Kind::Lower || kind.is_keyword() {
+        if kind == TokenKind::Lower || kind.is_keyword() {
             if let Some(help) = replacement(Role::Infix, self.text_of(self.token(0))) {
                 return Some(help.into());
             }
@@ -46,28 +46,28 @@ impl Parser<'_> {
         match kind {
             // What stands on a line of its own begins something.
             _ if !same_line => None,
-            _ if self.level == Level::Type || self.level == Level::Pattern => {
+            _ if self.level == SyntaxLevel::Type || self.level == SyntaxLevel::Pattern => {
                 let name = self.text_of(previous);
                 let argument = match kind {
-                    Kind::Upper | Kind::LBrace => true,
+                    TokenKind::Upper | TokenKind::LBrace => true,
                     // Otherwise a comma is missing before the next parameter.
-                    Kind::Lower => self.next_kind() != Kind::Colon,
+                    TokenKind::Lower => self.next_kind() != TokenKind::Colon,
                     _ => false,
                 };
-                let takes_some = previous.kind == Kind::Upper
+                let takes_some = previous.kind == TokenKind::Upper
                     && !matches!(name, "Real" | "Int" | "Bool" | "String");
                 (argument && takes_some).then(|| match replacement(Role::Type, name) {
                     Some(help) => help.into(),
                     None => format!("type arguments stand in brackets: `{name}[T]`"),
                 })
             }
-            Kind::LBrace if previous.kind == Kind::Upper => {
+            TokenKind::LBrace if previous.kind == TokenKind::Upper => {
                 let name = self.text_of(previous);
                 Some(format!(
                     "a record is written `{{x = e}}`, in a constructor `{name}({{x = e}})`"
                 ))
             }
-            Kind::LBrace => None,
+            TokenKind::LBrace => None,
             _ if previous.kind.ends_operand() && kind.starts_operand() => {
                 self.juxtaposition_hint(previous)
             }
@@ -80,17 +80,18 @@ impl Parser<'_> {
         let touches = |a: Token, b: Token| is_sign(a.kind) && is_sign(b.kind) && a.end == b.start;
         let here = self.token(0);
         if !is_sign(here.kind) {
-            let counted = self.previous().filter(|p| p.kind == Kind::PlusPlus)?;
+            let counted = self.previous().filter(|p| p.kind == TokenKind::PlusPlus)?;
             return replacement(Role::Sign, self.text_of(counted)).map(str::to_owned);
         }
         // `(*` and `{-` start comments elsewhere.
-        let comments = [(Kind::LParen, Kind::Star), (Kind::LBrace, Kind::Minus)];
+        let comments =
+            [(TokenKind::LParen, TokenKind::Star), (TokenKind::LBrace, TokenKind::Minus)];
         if let Some(open) = self.previous().filter(|p| p.end == here.start) {
             let alone = self.token(1).start > here.end;
             if alone && comments.contains(&(open.kind, here.kind)) {
                 return replacement(Role::Sign, "--").map(str::to_owned);
             }
-            if open.kind == Kind::LParen && self.next_kind() == Kind::RParen {
+            if open.kind == TokenKind::LParen && self.next_kind() == TokenKind::RParen {
                 let sign = self.text_of(here);
                 return Some(format!("an operator as a function is `fn (a, b) -> a {sign} b`"));
             }
@@ -116,35 +117,39 @@ impl Parser<'_> {
             return Some(if of_array { comprehension } else { help }.into());
         }
         let previous = self.previous();
-        let before = previous.map_or(Kind::Eof, |t| t.kind);
+        let before = previous.map_or(TokenKind::Eof, |t| t.kind);
         let help = match here.kind {
-            Kind::Bang if before == Kind::Lower => {
+            TokenKind::Bang if before == TokenKind::Lower => {
                 let name = previous.map_or("", |t| self.text_of(t));
                 return Some(match replacement(Role::Value, name) {
                     Some(help) => help.into(),
                     None => format!("leave out the `!`: a function is applied as `{name}(x)`"),
                 });
             }
-            Kind::Eq => "`=` binds a name; `==` compares",
-            Kind::Colon | Kind::ColonColon if self.open[1] > 0 => {
+            TokenKind::Eq => "`=` binds a name; `==` compares",
+            TokenKind::Colon | TokenKind::ColonColon if self.open[1] > 0 => {
                 "a slice is written `xs[a..b]`: `xs[0..b]` from the beginning, `xs[a..length(xs)]` to the end"
             }
-            Kind::Colon if is_lambda_word(previous.map_or("", |t| self.text_of(t))) => {
+            TokenKind::Colon if is_lambda_word(previous.map_or("", |t| self.text_of(t))) => {
                 "a function is written `fn x -> e`"
             }
-            Kind::Colon if matches!(before, Kind::Lower | Kind::RParen) => {
+            TokenKind::Colon if matches!(before, TokenKind::Lower | TokenKind::RParen) => {
                 "a type is given to a pattern, in parentheses: `(x: T)`"
             }
-            Kind::Colon if matches!(before, Kind::Int | Kind::Real) => {
+            TokenKind::Colon if matches!(before, TokenKind::Int | TokenKind::Real) => {
                 "`iota(n)` is the array of 0 to n - 1; a type is given to a pattern: `(x: T)`"
             }
-            Kind::Dot if matches!(self.next_kind(), Kind::Int | Kind::Real) => {
+            TokenKind::Dot if matches!(self.next_kind(), TokenKind::Int | TokenKind::Real) => {
                 "a Real literal starts with a digit: `0.5`"
             }
-            Kind::Lt if before == Kind::Lower && self.level == Level::Definition => {
+            TokenKind::Lt
+                if before == TokenKind::Lower && self.level == SyntaxLevel::Definition =>
+            {
                 "type variables need no declaration: `def id(x: a) -> a = x`"
             }
-            Kind::Lt if before == Kind::Upper => "type arguments stand in brackets: `List[T]`",
+            TokenKind::Lt if before == TokenKind::Upper => {
+                "type arguments stand in brackets: `List[T]`"
+            }
             _ => return None,
         };
         Some(help.into())
@@ -156,12 +161,12 @@ impl Parser<'_> {
         let adjacent = self.previous_end() == self.start();
         let short = |text: &str| text.len() < 30;
         match previous.kind {
-            Kind::Lower => {
+            TokenKind::Lower => {
                 let foreign = replacement(Role::Word, word).or(replacement(Role::Value, word));
                 if let Some(help) = foreign {
                     return Some(help.into());
                 }
-                if adjacent && self.at(Kind::Str) {
+                if adjacent && self.at(TokenKind::Str) {
                     return Some("a value is put into a string with `\"x = \" ++ show(x)`".into());
                 }
                 Some(match short(word) {
@@ -172,21 +177,24 @@ impl Parser<'_> {
                     false => "a function is applied with parentheses: `f(x)`".into(),
                 })
             }
-            Kind::Upper if short(word) => {
+            TokenKind::Upper if short(word) => {
                 let args = self.written_arguments();
                 Some(format!("a constructor is applied with parentheses: `{word}({args})`"))
             }
-            Kind::Str if self.at(Kind::Str) && adjacent => {
+            TokenKind::Str if self.at(TokenKind::Str) && adjacent => {
                 Some("a string has one `\"` at each end; a line break in it is `\\n`".into())
             }
-            Kind::Str if self.at(Kind::Str) => Some("strings are joined with `++`".into()),
-            Kind::Int | Kind::Real => {
+            TokenKind::Str if self.at(TokenKind::Str) => {
+                Some("strings are joined with `++`".into())
+            }
+            TokenKind::Int | TokenKind::Real => {
                 if let Some(help) = self.number_hint(word, found).filter(|_| adjacent) {
                     return Some(help);
                 }
-                let product = matches!(self.kind(), Kind::Lower | Kind::LParen) && short(found);
+                let product =
+                    matches!(self.kind(), TokenKind::Lower | TokenKind::LParen) && short(found);
                 product.then(|| {
-                    let found = if self.at(Kind::LParen) { "(…)" } else { found };
+                    let found = if self.at(TokenKind::LParen) { "(…)" } else { found };
                     format!("a multiplication is written with `*`: `{word} * {found}`")
                 })
             }
@@ -260,10 +268,12 @@ impl Parser<'_> {
         let mut nested = 0usize;
         for token in &self.tokens[self.pos..] {
             match token.kind {
-                Kind::Let => nested += 1,
-                Kind::In if nested == 0 => return true,
-                Kind::In => nested -= 1,
-                Kind::Def | Kind::Type | Kind::Import | Kind::Eof => return false,
+                TokenKind::Let => nested += 1,
+                TokenKind::In if nested == 0 => return true,
+                TokenKind::In => nested -= 1,
+                TokenKind::Def | TokenKind::Type | TokenKind::Import | TokenKind::Eof => {
+                    return false
+                }
                 _ => {}
             }
         }

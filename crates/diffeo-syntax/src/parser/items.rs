@@ -1,27 +1,27 @@
 //! The items of a file: `import`, `type`, `def`. After an error the next item starts afresh.
 
-use super::{Level, Parser};
+use super::{Parser, SyntaxLevel};
 use crate::ast::{Constructor, Def, Ident, Import, Item, TypeBody, TypeDecl};
-use crate::token::Kind;
+use crate::token::TokenKind;
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{Diagnostic, Name};
 
 impl Parser<'_> {
     /// A whole file.
     pub(super) fn file(&mut self) {
-        while !self.at(Kind::Eof) {
+        while !self.at(TokenKind::Eof) {
             // An item begins with all brackets closed, whatever came before.
             self.depth = 0;
-            self.level = Level::Definition;
+            self.level = SyntaxLevel::Definition;
             self.too_deep = false;
             self.open = [0; 3];
             self.let_values = 0;
             self.continuations.clear();
-            let imported = self.at(Kind::Import);
+            let imported = self.at(TokenKind::Import);
             match self.kind() {
-                Kind::Def => self.def(),
-                Kind::Type => self.type_decl(),
-                Kind::Import => self.import(),
+                TokenKind::Def => self.def(),
+                TokenKind::Type => self.type_decl(),
+                TokenKind::Import => self.import(),
                 _ => {
                     self.no_item();
                     self.skip_to_item();
@@ -45,17 +45,17 @@ impl Parser<'_> {
         let word = self.text_of(self.token(0));
         let help = match (replacement(Role::Item, word), self.kind(), self.next_kind()) {
             (Some(help), _, _) => help.into(),
-            (None, Kind::Lower, Kind::Colon | Kind::ColonColon) => {
+            (None, TokenKind::Lower, TokenKind::Colon | TokenKind::ColonColon) => {
                 format!("types stand in the definition: `def {word}(x: Real) -> Real = e`")
             }
-            (None, Kind::Lower, Kind::Eq) => format!("write `def {word} = e`"),
+            (None, TokenKind::Lower, TokenKind::Eq) => format!("write `def {word} = e`"),
             _ => "a definition is written `def name = e` or `def name(x) = e`".into(),
         };
         self.unexpected_with("`def`, `type` or `import`", |d| d.help(help));
         if word == "from" {
             // The `import` on its line is not one of ours.
             self.bump();
-            while !self.on_new_line() && !self.at(Kind::Eof) {
+            while !self.on_new_line() && !self.at(TokenKind::Eof) {
                 self.bump();
             }
         } else {
@@ -66,14 +66,14 @@ impl Parser<'_> {
     /// Says that something is left after an item or an expression that is complete.
     pub(super) fn leftover(&mut self, expected: &str) {
         let what = match self.kind() {
-            Kind::RParen | Kind::RBracket | Kind::RBrace => "closes nothing",
-            Kind::In => "belongs to no `let`",
-            Kind::Then | Kind::Else => "belongs to no `if`",
-            Kind::Of | Kind::Bar => "belongs to no `case`",
-            Kind::Do | Kind::For | Kind::While => "belongs to no `loop`",
+            TokenKind::RParen | TokenKind::RBracket | TokenKind::RBrace => "closes nothing",
+            TokenKind::In => "belongs to no `let`",
+            TokenKind::Then | TokenKind::Else => "belongs to no `if`",
+            TokenKind::Of | TokenKind::Bar => "belongs to no `case`",
+            TokenKind::Do | TokenKind::For | TokenKind::While => "belongs to no `loop`",
             _ => {
                 let top_level =
-                    self.on_new_line() && matches!(self.kind(), Kind::Let | Kind::Lower);
+                    self.on_new_line() && matches!(self.kind(), TokenKind::Let | TokenKind::Lower);
                 return self.unexpected_with(expected, |d| match top_level && d.help.is_none() {
                     true => d.help("definitions of the whole file start with `def`"),
                     false => d,
@@ -85,7 +85,7 @@ impl Parser<'_> {
                 format!("this {} {what}", self.describe(self.token(0)).replace("the keyword ", ""));
             let mut diagnostic = Diagnostic::error("syntax", self.here(), message);
             diagnostic.help = self.hint();
-            if self.at(Kind::In) {
+            if self.at(TokenKind::In) {
                 diagnostic = diagnostic.help("`let x = e in …` needs its `let`; whether x is an element is `any(fn y -> y == x, ys)`");
             }
             self.report(diagnostic);
@@ -101,8 +101,8 @@ impl Parser<'_> {
     fn import(&mut self) {
         let start = self.start();
         self.bump();
-        let Some(module) = self.eat_ident(Kind::Lower) else {
-            let upper = self.at(Kind::Upper);
+        let Some(module) = self.eat_ident(TokenKind::Lower) else {
+            let upper = self.at(TokenKind::Upper);
             self.unexpected_with("the name of a module", |d| match upper {
                 true => d.help("modules have lower-case names, those of their files"),
                 false => d.help("write `import linalg` or `import linalg (solve, cholesky)`"),
@@ -110,10 +110,10 @@ impl Parser<'_> {
             return self.skip_to_item();
         };
         let mut names = Vec::new();
-        if self.at(Kind::LParen) {
+        if self.at(TokenKind::LParen) {
             let opener = self.open();
             self.elements(&opener, |p| match p.kind() {
-                Kind::Lower | Kind::Upper => names.push(p.ident()),
+                TokenKind::Lower | TokenKind::Upper => names.push(p.ident()),
                 _ => {
                     p.unexpected("a name to import");
                     p.skip();
@@ -131,8 +131,8 @@ impl Parser<'_> {
         let start = self.start();
         self.bump();
         let name = match self.kind() {
-            Kind::Upper => self.ident(),
-            Kind::Lower => {
+            TokenKind::Upper => self.ident(),
+            TokenKind::Lower => {
                 self.unexpected_with("the name of a type", |d| {
                     d.help("types start with an upper-case letter")
                 });
@@ -144,9 +144,9 @@ impl Parser<'_> {
             }
         };
         let mut params = Vec::new();
-        if self.at(Kind::LBracket) {
+        if self.at(TokenKind::LBracket) {
             let opener = self.open();
-            self.elements(&opener, |p| match p.eat_ident(Kind::Lower) {
+            self.elements(&opener, |p| match p.eat_ident(TokenKind::Lower) {
                 Some(param) => params.push(param),
                 None => {
                     p.unexpected_with("a type variable", |d| {
@@ -156,11 +156,11 @@ impl Parser<'_> {
                 }
             });
             self.close(opener);
-        } else if self.at(Kind::LParen) || self.at(Kind::Lower) {
+        } else if self.at(TokenKind::LParen) || self.at(TokenKind::Lower) {
             self.unexpected_with("`=`", |d| {
                 d.help("type parameters stand in brackets: `type Maybe[a] = …`")
             });
-            while !self.at(Kind::Eq) && !self.at_end() {
+            while !self.at(TokenKind::Eq) && !self.at_end() {
                 self.bump();
             }
         }
@@ -172,30 +172,31 @@ impl Parser<'_> {
 
     /// Constructors, if there is a `|` or fields in parentheses; otherwise another type.
     fn type_body(&mut self) -> TypeBody {
-        let variants = self.eat(Kind::Bar)
-            || self.at(Kind::Upper) && matches!(self.next_kind(), Kind::LParen | Kind::Bar);
+        let variants = self.eat(TokenKind::Bar)
+            || self.at(TokenKind::Upper)
+                && matches!(self.next_kind(), TokenKind::LParen | TokenKind::Bar);
         if !variants {
             return TypeBody::Alias(self.type_());
         }
         let mut constructors = Vec::new();
         loop {
-            let Some(name) = self.eat_ident(Kind::Upper) else {
+            let Some(name) = self.eat_ident(TokenKind::Upper) else {
                 self.unexpected_with("a constructor", |d| {
                     d.help("constructors start with an upper-case letter")
                 });
                 self.skip();
-                if self.eat(Kind::Bar) {
+                if self.eat(TokenKind::Bar) {
                     continue;
                 }
                 break;
             };
-            let fields = if self.at(Kind::LParen) {
-                self.deeper(Level::Type, |p| p.constructor_fields(&name), |_| Vec::new())
+            let fields = if self.at(TokenKind::LParen) {
+                self.deeper(SyntaxLevel::Type, |p| p.constructor_fields(&name), |_| Vec::new())
             } else {
                 Vec::new()
             };
             constructors.push(Constructor { name, fields });
-            if !self.eat(Kind::Bar) {
+            if !self.eat(TokenKind::Bar) {
                 break;
             }
         }
@@ -207,7 +208,7 @@ impl Parser<'_> {
         let mut fields = Vec::new();
         self.elements(&opener, |p| {
             let ty = p.type_();
-            if p.at(Kind::Colon) {
+            if p.at(TokenKind::Colon) {
                 p.missing("`,` or `)`", |d| {
                     d.help("the fields of a constructor have no names; a record has: `Point({x: Real, y: Real})`")
                 });
@@ -215,7 +216,7 @@ impl Parser<'_> {
             }
             fields.push(ty);
         });
-        if fields.is_empty() && self.at(Kind::RParen) {
+        if fields.is_empty() && self.at(TokenKind::RParen) {
             let text = &name.name;
             self.unexpected_with("a type", |d| {
                 d.help(format!("a constructor without fields is written `{text}`"))
@@ -231,8 +232,8 @@ impl Parser<'_> {
         let start = self.start();
         self.bump();
         let name = match self.kind() {
-            Kind::Lower => self.ident(),
-            Kind::Upper => {
+            TokenKind::Lower => self.ident(),
+            TokenKind::Upper => {
                 self.unexpected_with("the name of a definition", |d| {
                     d.help("names of values and functions start with a lower-case letter")
                 });
@@ -248,16 +249,20 @@ impl Parser<'_> {
             }
         };
         let param = match self.kind() {
-            Kind::LParen => Some(self.deeper(Level::Pattern, Self::params, Self::error_pat)),
-            Kind::Lower | Kind::Underscore if !self.on_new_line() => Some(self.bare_params()),
+            TokenKind::LParen => {
+                Some(self.deeper(SyntaxLevel::Pattern, Self::params, Self::error_pat))
+            }
+            TokenKind::Lower | TokenKind::Underscore if !self.on_new_line() => {
+                Some(self.bare_params())
+            }
             _ => None,
         };
         let ret = match (param, self.kind()) {
-            (None, Kind::Colon) => {
+            (None, TokenKind::Colon) => {
                 self.bump();
                 Some(self.type_())
             }
-            (None, Kind::Arrow) => {
+            (None, TokenKind::Arrow) => {
                 self.unexpected_with("`=` or `:`", |d| {
                     d.help("the type of a constant is written `def a: T = e`")
                 });

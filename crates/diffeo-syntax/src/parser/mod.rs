@@ -22,7 +22,7 @@ use crate::ast::{
     PatKind, TypeExpr, TypeId, TypeKind,
 };
 use crate::lexer::{lex, Lexed};
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::{MAX_DEPTH, MAX_ERRORS};
 use diffeo_base::{Arena, Diagnostic, FileId, Name, Span};
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ pub fn parse(file: FileId, text: &str) -> (Module, Vec<Diagnostic>) {
 pub fn parse_expression(file: FileId, text: &str) -> (Module, Vec<Diagnostic>) {
     run(file, text, |parser| {
         let body = parser.expr();
-        if !parser.at(Kind::Eof) {
+        if !parser.at(TokenKind::Eof) {
             parser.leftover("an operator or the end of the expression");
         }
         let name = Ident { name: Name::new("it"), span: Span::new(file, 0, 0) };
@@ -88,7 +88,7 @@ struct Parser<'t> {
     text: &'t str,
     tokens: Vec<Token>,
     docs: HashMap<usize, Vec<Name>>,
-    /// The index of the next token; the last token, [`Kind::Eof`], is never passed.
+    /// The index of the next token; the last token, [`TokenKind::Eof`], is never passed.
     pos: usize,
     module: Module,
     /// The height of every expression and every pattern.
@@ -97,7 +97,7 @@ struct Parser<'t> {
     /// How many levels are open above what is being read.
     depth: usize,
     /// What the innermost of them is: an expression, a pattern, a type; or a definition outside all.
-    level: Level,
+    level: SyntaxLevel,
     /// How many levels are open above the outermost of that sort in a row.
     level_from: usize,
     /// Whether this item was found to be too deep.
@@ -116,7 +116,7 @@ struct Parser<'t> {
 
 /// What is being read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Level {
+enum SyntaxLevel {
     Definition,
     Expression,
     Pattern,
@@ -150,7 +150,7 @@ impl<'t> Parser<'t> {
             heights: Vec::new(),
             pat_heights: Vec::new(),
             depth: 0,
-            level: Level::Definition,
+            level: SyntaxLevel::Definition,
             level_from: 0,
             too_deep: false,
             open: [0; 3],
@@ -162,7 +162,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The token `ahead` tokens further; [`Kind::Eof`] beyond the end.
+    /// The token `ahead` tokens further; [`TokenKind::Eof`] beyond the end.
     fn token(&self, ahead: usize) -> Token {
         let at = (self.pos + ahead).min(self.tokens.len() - 1);
         self.tokens[at]
@@ -172,25 +172,25 @@ impl<'t> Parser<'t> {
         self.pos.checked_sub(1).map(|i| self.tokens[i])
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> TokenKind {
         self.token(0).kind
     }
 
-    fn next_kind(&self) -> Kind {
+    fn next_kind(&self) -> TokenKind {
         self.token(1).kind
     }
 
-    fn at(&self, kind: Kind) -> bool {
+    fn at(&self, kind: TokenKind) -> bool {
         self.kind() == kind
     }
 
     fn bump(&mut self) {
-        if !self.at(Kind::Eof) {
+        if !self.at(TokenKind::Eof) {
             self.pos += 1;
         }
     }
 
-    fn eat(&mut self, kind: Kind) -> bool {
+    fn eat(&mut self, kind: TokenKind) -> bool {
         let there = self.at(kind);
         if there {
             self.bump();
@@ -242,14 +242,14 @@ impl<'t> Parser<'t> {
         self.names.entry(text).or_insert_with(|| Name::new(text)).clone()
     }
 
-    fn eat_ident(&mut self, kind: Kind) -> Option<Ident> {
+    fn eat_ident(&mut self, kind: TokenKind) -> Option<Ident> {
         self.at(kind).then(|| self.ident())
     }
 
     /// Whether the next token can be the name of a field: an identifier, a keyword or a text in quotes.
     fn at_field_name(&self) -> bool {
         match self.kind() {
-            Kind::Lower | Kind::Upper | Kind::Str => true,
+            TokenKind::Lower | TokenKind::Upper | TokenKind::Str => true,
             kind => kind.is_keyword() && !self.at_end(),
         }
     }
@@ -258,7 +258,7 @@ impl<'t> Parser<'t> {
         if !self.at_field_name() {
             return None;
         }
-        if !self.at(Kind::Str) {
+        if !self.at(TokenKind::Str) {
             return Some(self.ident());
         }
         let span = self.span();
@@ -267,8 +267,8 @@ impl<'t> Parser<'t> {
 
     /// Says that the name of a field is missing, and how one is written.
     fn missing_field_name(&mut self, how: &str) {
-        let number = matches!(self.kind(), Kind::Int | Kind::Real)
-            && matches!(self.next_kind(), Kind::Colon | Kind::Eq);
+        let number = matches!(self.kind(), TokenKind::Int | TokenKind::Real)
+            && matches!(self.next_kind(), TokenKind::Colon | TokenKind::Eq);
         let found = self.text_of(self.token(0));
         let help = match number {
             true => format!("a name that is no identifier stands in quotes: `\"{found}\"`"),
@@ -283,7 +283,7 @@ impl Parser<'_> {
     /// Reads something one level deeper, unless that is too deep; then `bail` gives what stands for it.
     fn deeper<R>(
         &mut self,
-        level: Level,
+        level: SyntaxLevel,
         read: impl FnOnce(&mut Self) -> R,
         bail: impl FnOnce(&mut Self) -> R,
     ) -> R {
@@ -305,9 +305,12 @@ impl Parser<'_> {
     /// Says once for an item that it is too deep, and goes to the next one.
     fn report_too_deep(&mut self) {
         let what = match self.level {
-            Level::Pattern if self.level_from < MAX_DEPTH / 2 => "pattern",
-            Level::Type if self.level_from < MAX_DEPTH / 2 => "type",
-            Level::Definition | Level::Expression | Level::Pattern | Level::Type => "expression",
+            SyntaxLevel::Pattern if self.level_from < MAX_DEPTH / 2 => "pattern",
+            SyntaxLevel::Type if self.level_from < MAX_DEPTH / 2 => "type",
+            SyntaxLevel::Definition
+            | SyntaxLevel::Expression
+            | SyntaxLevel::Pattern
+            | SyntaxLevel::Type => "expression",
         };
         if !std::mem::replace(&mut self.too_deep, true) {
             let span = self.here();

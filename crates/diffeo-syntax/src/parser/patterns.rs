@@ -1,21 +1,21 @@
 //! Patterns: variables, `_`, literals, tuples, records, constructors, `p :: p`, `(p: T)`; and the
 //! parameters of definitions, which are patterns in parentheses.
 
-use super::{Level, Parser};
+use super::{Parser, SyntaxLevel};
 use crate::ast::{Ident, PatId, PatKind, Path};
-use crate::token::Kind;
+use crate::token::TokenKind;
 use diffeo_base::{field_name, Diagnostic};
 
 impl Parser<'_> {
     /// A whole pattern.
     pub(super) fn pattern(&mut self) -> PatId {
-        self.deeper(Level::Pattern, Self::pattern_here, Self::error_pat)
+        self.deeper(SyntaxLevel::Pattern, Self::pattern_here, Self::error_pat)
     }
 
     fn pattern_here(&mut self) -> PatId {
         let start = self.start();
         let head = self.pattern_atom();
-        if !self.eat(Kind::ColonColon) {
+        if !self.eat(TokenKind::ColonColon) {
             return head;
         }
         let tail = self.pattern();
@@ -26,39 +26,41 @@ impl Parser<'_> {
     pub(super) fn pattern_atom(&mut self) -> PatId {
         let start = self.start();
         let kind = match self.kind() {
-            Kind::Underscore => self.bumped(PatKind::Wild),
-            Kind::Lower if self.next_kind() == Kind::Dot && self.token(2).kind == Kind::Upper => {
+            TokenKind::Underscore => self.bumped(PatKind::Wild),
+            TokenKind::Lower
+                if self.next_kind() == TokenKind::Dot && self.token(2).kind == TokenKind::Upper =>
+            {
                 let module = Some(self.ident());
                 self.bump();
                 let name = self.ident();
                 self.constructor(Path { module, name })
             }
-            Kind::Lower => PatKind::Var(self.ident().name),
-            Kind::Upper => {
+            TokenKind::Lower => PatKind::Var(self.ident().name),
+            TokenKind::Upper => {
                 let name = self.ident();
                 self.constructor(Path { module: None, name })
             }
-            Kind::Int | Kind::Real => self.number_pattern(false),
-            Kind::Minus if matches!(self.next_kind(), Kind::Int | Kind::Real) => {
+            TokenKind::Int | TokenKind::Real => self.number_pattern(false),
+            TokenKind::Minus if matches!(self.next_kind(), TokenKind::Int | TokenKind::Real) => {
                 self.bump();
                 self.number_pattern(true)
             }
-            Kind::True => self.bumped(PatKind::Bool(true)),
-            Kind::False => self.bumped(PatKind::Bool(false)),
-            Kind::Str | Kind::BrokenStr => PatKind::Str(self.string()),
-            Kind::LParen => return self.params(),
-            Kind::LBrace => self.record_pattern(),
-            Kind::LBracket | Kind::List => {
+            TokenKind::True => self.bumped(PatKind::Bool(true)),
+            TokenKind::False => self.bumped(PatKind::Bool(false)),
+            TokenKind::Str | TokenKind::BrokenStr => PatKind::Str(self.string()),
+            TokenKind::LParen => return self.params(),
+            TokenKind::LBrace => self.record_pattern(),
+            TokenKind::LBracket | TokenKind::List => {
                 self.unexpected_with("a pattern", |d| {
                     d.help("arrays have no patterns; those of lists are `Nil` and `x :: xs`")
                 });
-                self.eat(Kind::List);
-                if self.at(Kind::LBracket) {
+                self.eat(TokenKind::List);
+                if self.at(TokenKind::LBracket) {
                     let opener = self.open();
-                    while !self.at(Kind::RBracket) && !self.at_end() {
+                    while !self.at(TokenKind::RBracket) && !self.at_end() {
                         let before = self.pos;
                         self.skip();
-                        self.eat(Kind::Comma);
+                        self.eat(TokenKind::Comma);
                         if self.pos == before {
                             break;
                         }
@@ -67,7 +69,7 @@ impl Parser<'_> {
                 }
                 PatKind::Error
             }
-            Kind::Stray => {
+            TokenKind::Stray => {
                 self.bumped(PatKind::Error);
                 self.muted = Some(self.pos);
                 PatKind::Error
@@ -91,7 +93,7 @@ impl Parser<'_> {
 
     /// Whether a keyword stands here as if it were a name.
     pub(super) fn at_keyword_name(&self) -> bool {
-        use Kind::*;
+        use TokenKind::*;
         self.kind().is_keyword()
             && !self.at_end()
             && matches!(
@@ -101,17 +103,17 @@ impl Parser<'_> {
     }
 
     fn constructor(&mut self, path: Path) -> PatKind {
-        if !self.at(Kind::LParen) {
+        if !self.at(TokenKind::LParen) {
             return PatKind::Con { path, arg: None };
         }
         // The fields are a tuple pattern, or the one pattern in parentheses.
-        let arg = self.deeper(Level::Pattern, Self::params, Self::error_pat);
+        let arg = self.deeper(SyntaxLevel::Pattern, Self::params, Self::error_pat);
         PatKind::Con { path, arg: Some(arg) }
     }
 
     fn number_pattern(&mut self, negative: bool) -> PatKind {
         let digits = self.text_of(self.token(0));
-        let kind = if self.at(Kind::Int) {
+        let kind = if self.at(TokenKind::Int) {
             let value = digits.parse::<u64>().ok().and_then(|n| match negative {
                 true => 0i64.checked_sub_unsigned(n),
                 false => i64::try_from(n).ok(),
@@ -147,11 +149,11 @@ impl Parser<'_> {
     fn annotated_pattern(&mut self) -> PatId {
         let start = self.start();
         let pat = self.pattern();
-        if self.at(Kind::Eq) {
+        if self.at(TokenKind::Eq) {
             self.missing("`,` or `)`", |d| d.help("parameters have no default values"));
             self.skip();
         }
-        if !self.eat(Kind::Colon) {
+        if !self.eat(TokenKind::Colon) {
             return pat;
         }
         let ty = self.type_();
@@ -179,16 +181,16 @@ impl Parser<'_> {
     /// `x = p` or `x`.
     fn field_pattern(&mut self) -> Option<(Ident, PatId)> {
         let start = self.start();
-        let variable = self.at(Kind::Lower);
+        let variable = self.at(TokenKind::Lower);
         let Some(field) = self.eat_field_name() else {
             self.missing_field_name("a field's pattern is written `x = p` or `x`");
             self.skip();
             return None;
         };
-        if self.eat(Kind::Eq) {
+        if self.eat(TokenKind::Eq) {
             return Some((field, self.pattern()));
         }
-        if !variable && !self.at(Kind::Colon) {
+        if !variable && !self.at(TokenKind::Colon) {
             let name = field_name(&field.name);
             self.missing("`=` and the pattern of the field", |d| {
                 d.help(format!("only a variable's name stands for both: write `{name} = x`"))
@@ -197,7 +199,7 @@ impl Parser<'_> {
             return Some((field, pat));
         }
         let pat = self.pat_node(start, PatKind::Var(field.name.clone()));
-        if self.at(Kind::Colon) {
+        if self.at(TokenKind::Colon) {
             self.report(
                 Diagnostic::error("syntax", self.span(), "the pattern of a field follows `=`")
                     .primary_text("expected `=`")

@@ -4,7 +4,7 @@
 //! keeps silent, and the first construct that finds what it waits for goes on.
 
 use super::Parser;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::MAX_ERRORS;
 use diffeo_base::{Diagnostic, Span};
 
@@ -12,27 +12,27 @@ use diffeo_base::{Diagnostic, Span};
 #[derive(Clone, Copy)]
 pub(super) struct Opener {
     pub(super) span: Span,
-    pub(super) close: Kind,
+    pub(super) close: TokenKind,
     /// Whether it is the bracket of a call or an index and stands on a new line.
     pub(super) continues: bool,
 }
 
 /// The place of a kind of bracket in [`Parser::open`].
-fn slot(kind: Kind) -> Option<usize> {
+fn slot(kind: TokenKind) -> Option<usize> {
     match kind {
-        Kind::LParen | Kind::RParen => Some(0),
-        Kind::LBracket | Kind::RBracket => Some(1),
-        Kind::LBrace | Kind::RBrace => Some(2),
+        TokenKind::LParen | TokenKind::RParen => Some(0),
+        TokenKind::LBracket | TokenKind::RBracket => Some(1),
+        TokenKind::LBrace | TokenKind::RBrace => Some(2),
         _ => None,
     }
 }
 
-fn is_closer(kind: Kind) -> bool {
-    matches!(kind, Kind::RParen | Kind::RBracket | Kind::RBrace)
+fn is_closer(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::RParen | TokenKind::RBracket | TokenKind::RBrace)
 }
 
-fn is_opener(kind: Kind) -> bool {
-    matches!(kind, Kind::LParen | Kind::LBracket | Kind::LBrace)
+fn is_opener(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::LParen | TokenKind::LBracket | TokenKind::LBrace)
 }
 
 pub(super) const CONTINUES: &str =
@@ -53,7 +53,7 @@ impl Parser<'_> {
 
     /// The place of the next token; if that is not of this item, just after the last one.
     pub(super) fn here(&self) -> Span {
-        if self.at(Kind::Eof) || self.at_item_start() && self.on_new_line() {
+        if self.at(TokenKind::Eof) || self.at_item_start() && self.on_new_line() {
             self.gap()
         } else {
             self.span()
@@ -69,8 +69,8 @@ impl Parser<'_> {
     pub(super) fn describe(&self, token: Token) -> String {
         let text = self.text_of(token);
         match token.kind {
-            Kind::Eof => "the end of the input".into(),
-            Kind::Str | Kind::BrokenStr => "a string".into(),
+            TokenKind::Eof => "the end of the input".into(),
+            TokenKind::Str | TokenKind::BrokenStr => "a string".into(),
             kind if kind.is_keyword() => format!("the keyword `{text}`"),
             _ if text.chars().nth(30).is_some() => {
                 format!("`{}…`", text.chars().take(30).collect::<String>())
@@ -105,7 +105,7 @@ impl Parser<'_> {
         place: impl FnOnce(&Self) -> Span,
         more: impl FnOnce(Diagnostic) -> Diagnostic,
     ) {
-        let silent = self.muted == Some(self.pos) || self.at(Kind::Stray) || self.full();
+        let silent = self.muted == Some(self.pos) || self.at(TokenKind::Stray) || self.full();
         self.muted = Some(self.pos);
         if silent {
             return;
@@ -140,20 +140,25 @@ impl Parser<'_> {
     pub(super) fn at_item_start(&self) -> bool {
         // In braces these words may be names of fields.
         let names_field = self.open[2] > 0
-            && matches!(self.next_kind(), Kind::Colon | Kind::Eq | Kind::Comma | Kind::RBrace);
+            && matches!(
+                self.next_kind(),
+                TokenKind::Colon | TokenKind::Eq | TokenKind::Comma | TokenKind::RBrace
+            );
         self.kind().is_item()
             && !names_field
             && (self.on_new_line()
                 || match self.kind() {
-                    Kind::Def => matches!(self.next_kind(), Kind::Lower | Kind::Upper),
-                    Kind::Type => self.next_kind() == Kind::Upper,
-                    _ => self.next_kind() == Kind::Lower,
+                    TokenKind::Def => {
+                        matches!(self.next_kind(), TokenKind::Lower | TokenKind::Upper)
+                    }
+                    TokenKind::Type => self.next_kind() == TokenKind::Upper,
+                    _ => self.next_kind() == TokenKind::Lower,
                 })
     }
 
     /// Whether nothing more of this item comes.
     pub(super) fn at_end(&self) -> bool {
-        self.at(Kind::Eof) || self.at_item_start()
+        self.at(TokenKind::Eof) || self.at_item_start()
     }
 
     /// Passes everything up to the next item.
@@ -165,7 +170,7 @@ impl Parser<'_> {
 
     /// Passes tokens, and whole brackets, up to one that something around may be waiting for.
     pub(super) fn skip(&mut self) {
-        use Kind::*;
+        use TokenKind::*;
         let mut nested = 0usize;
         while !self.at_end() {
             let kind = self.kind();
@@ -194,7 +199,7 @@ impl Parser<'_> {
     /// where it is expected, as in "after the condition"; `more` is more to say.
     pub(super) fn expect(
         &mut self,
-        kind: Kind,
+        kind: TokenKind,
         what: &str,
         more: impl FnOnce(Diagnostic) -> Diagnostic,
     ) -> bool {
@@ -210,26 +215,32 @@ impl Parser<'_> {
 
     /// Reads `=`, or says that it is missing; other signs of assignment and comparison are taken for it.
     pub(super) fn equals(&mut self, what: &str) {
-        if self.eat(Kind::Eq) {
+        if self.eat(TokenKind::Eq) {
             return;
         }
-        let colon = self.at(Kind::Colon);
+        let colon = self.at(TokenKind::Colon);
         self.missing(&format!("`=` {what}"), |d| match colon {
             true => d.help("write `=` in the place of the `:`"),
             false => d,
         });
-        if matches!(self.kind(), Kind::ColonEq | Kind::EqEq | Kind::FatArrow | Kind::Colon) {
+        if matches!(
+            self.kind(),
+            TokenKind::ColonEq | TokenKind::EqEq | TokenKind::FatArrow | TokenKind::Colon
+        ) {
             self.bump();
         }
     }
 
     /// Reads `->`, or says that it is missing; other arrows are taken for it.
     pub(super) fn arrow(&mut self, what: &str) {
-        if self.eat(Kind::Arrow) {
+        if self.eat(TokenKind::Arrow) {
             return;
         }
         self.missing(&format!("`->` {what}"), |d| d);
-        if matches!(self.kind(), Kind::FatArrow | Kind::Eq | Kind::Colon | Kind::Dot) {
+        if matches!(
+            self.kind(),
+            TokenKind::FatArrow | TokenKind::Eq | TokenKind::Colon | TokenKind::Dot
+        ) {
             self.bump();
         }
     }
@@ -240,9 +251,9 @@ impl Parser<'_> {
     /// Reads the opening bracket that is here.
     pub(super) fn open(&mut self) -> Opener {
         let close = match self.kind() {
-            Kind::LParen => Kind::RParen,
-            Kind::LBracket => Kind::RBracket,
-            _ => Kind::RBrace,
+            TokenKind::LParen => TokenKind::RParen,
+            TokenKind::LBracket => TokenKind::RBracket,
+            _ => TokenKind::RBrace,
         };
         let span = self.span();
         self.bump();
@@ -288,14 +299,14 @@ impl Parser<'_> {
 
     /// After an element: whether another one follows. A comma before the closing bracket is tolerated.
     pub(super) fn another(&mut self, opener: &Opener) -> bool {
-        if !self.at(Kind::Comma) && !self.at(opener.close) {
+        if !self.at(TokenKind::Comma) && !self.at(opener.close) {
             let label = self.opener_label(opener);
             self.missing(&format!("`,` or `{}`", opener.close.text().unwrap_or("")), |d| {
                 d.label(opener.span, label)
             });
             self.skip();
         }
-        self.eat(Kind::Comma) && !self.at(opener.close) && !self.at_end()
+        self.eat(TokenKind::Comma) && !self.at(opener.close) && !self.at_end()
     }
 
     /// Reads the elements up to the closing bracket, which stays.

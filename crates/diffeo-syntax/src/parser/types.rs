@@ -1,19 +1,19 @@
 //! Type expressions: names with arguments, variables, tuples, records, arrays, functions.
 
-use super::{Level, Parser};
+use super::{Parser, SyntaxLevel};
 use crate::ast::{Path, SizeExpr, TypeId, TypeKind};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 impl Parser<'_> {
     /// A whole type.
     pub(super) fn type_(&mut self) -> TypeId {
-        self.deeper(Level::Type, Self::type_here, Self::error_type)
+        self.deeper(SyntaxLevel::Type, Self::type_here, Self::error_type)
     }
 
     fn type_here(&mut self) -> TypeId {
         let start = self.start();
         let from = self.type_atom();
-        if !self.eat(Kind::Arrow) {
+        if !self.eat(TokenKind::Arrow) {
             return from;
         }
         let to = self.type_();
@@ -24,10 +24,10 @@ impl Parser<'_> {
     pub(super) fn type_atom(&mut self) -> TypeId {
         let start = self.start();
         let kind = match self.kind() {
-            Kind::Lower if self.next_kind() == Kind::Dot => {
+            TokenKind::Lower if self.next_kind() == TokenKind::Dot => {
                 let module = Some(self.ident());
                 self.bump();
-                match self.eat_ident(Kind::Upper) {
+                match self.eat_ident(TokenKind::Upper) {
                     Some(name) => self.named(Path { module, name }),
                     None => {
                         self.unexpected_with("the name of a type", |d| {
@@ -37,25 +37,25 @@ impl Parser<'_> {
                     }
                 }
             }
-            Kind::Lower => TypeKind::Var(self.ident().name),
-            Kind::Upper => {
+            TokenKind::Lower => TypeKind::Var(self.ident().name),
+            TokenKind::Upper => {
                 let name = self.ident();
                 self.named(Path { module: None, name })
             }
-            Kind::LParen => return self.parenthesised_type(),
-            Kind::LBrace => self.record_type(),
-            Kind::LBracket => self.array_type(),
-            Kind::List => {
+            TokenKind::LParen => return self.parenthesised_type(),
+            TokenKind::LBrace => self.record_type(),
+            TokenKind::LBracket => self.array_type(),
+            TokenKind::List => {
                 self.unexpected_with("a type", |d| {
                     d.help("the type of lists is written `List[T]`")
                 });
                 self.bump();
-                if self.at(Kind::LBracket) {
+                if self.at(TokenKind::LBracket) {
                     self.type_args();
                 }
                 TypeKind::Error
             }
-            Kind::Stray => {
+            TokenKind::Stray => {
                 self.bump();
                 self.muted = Some(self.pos);
                 TypeKind::Error
@@ -69,7 +69,7 @@ impl Parser<'_> {
     }
 
     fn named(&mut self, path: Path) -> TypeKind {
-        let args = if self.at(Kind::LBracket) { self.type_args() } else { Vec::new() };
+        let args = if self.at(TokenKind::LBracket) { self.type_args() } else { Vec::new() };
         TypeKind::Named { path, args }
     }
 
@@ -107,11 +107,11 @@ impl Parser<'_> {
                 p.skip();
                 return;
             };
-            if !p.eat(Kind::Colon) {
+            if !p.eat(TokenKind::Colon) {
                 p.missing("`:` and the type of the field", |d| {
                     d.help("a record type is written `{x: T, y: T}`")
                 });
-                p.eat(Kind::Eq);
+                p.eat(TokenKind::Eq);
             }
             let ty = p.type_();
             fields.push((name, ty));
@@ -133,8 +133,8 @@ impl Parser<'_> {
         let opener = self.open();
         let mut known = true;
         let size = match self.kind() {
-            Kind::Lower => SizeExpr::Named(self.ident()),
-            Kind::Int => {
+            TokenKind::Lower => SizeExpr::Named(self.ident()),
+            TokenKind::Int => {
                 let span = self.span();
                 let size = self.text_of(self.token(0)).parse();
                 if size.is_err() {
@@ -143,19 +143,19 @@ impl Parser<'_> {
                 self.bump();
                 size.map_or(SizeExpr::Unknown, |n| SizeExpr::Literal(n, span))
             }
-            Kind::RBracket => SizeExpr::Unknown,
+            TokenKind::RBracket => SizeExpr::Unknown,
             found => {
                 known = false;
                 self.unexpected_with("a size", |d| match found {
-                    Kind::Upper => d.help("the element type follows the brackets: `[n]Real`, or `[]Real` of any size"),
+                    TokenKind::Upper => d.help("the element type follows the brackets: `[n]Real`, or `[]Real` of any size"),
                     _ => d.help("a size is a lower-case name or a number, or left out: `[n]Real`, `[3]Real`, `[]Real`"),
                 });
                 self.skip();
                 SizeExpr::Unknown
             }
         };
-        if !self.at(Kind::RBracket) {
-            let comma = self.at(Kind::Comma);
+        if !self.at(TokenKind::RBracket) {
+            let comma = self.at(TokenKind::Comma);
             self.missing("`]` after the size", |d| {
                 let d = d.label(opener.span, "opened here");
                 if comma {
@@ -164,10 +164,10 @@ impl Parser<'_> {
                     d.help("a size is a lower-case name or a number; a computed size is left out: `[]Real`")
                 }
             });
-            while !self.at(Kind::RBracket) {
+            while !self.at(TokenKind::RBracket) {
                 let before = self.pos;
                 self.skip();
-                self.eat(Kind::Comma);
+                self.eat(TokenKind::Comma);
                 if self.pos == before {
                     break;
                 }
@@ -178,7 +178,7 @@ impl Parser<'_> {
             // What was meant as the element type may stand in the brackets.
             self.muted = Some(self.pos);
         }
-        let element = self.deeper(Level::Type, Self::type_atom, Self::error_type);
+        let element = self.deeper(SyntaxLevel::Type, Self::type_atom, Self::error_type);
         TypeKind::Array(size, element)
     }
 }

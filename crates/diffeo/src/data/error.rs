@@ -14,7 +14,7 @@ pub struct DataError {
     /// What was being read: the field and its type; nothing when a result was being written.
     pub field: Option<Declared>,
     /// Where from, or where to.
-    pub source: Source,
+    pub source: DataSource,
     /// The place in the source, where that is known.
     pub at: Option<Position>,
     /// What is wrong.
@@ -34,7 +34,7 @@ pub struct Declared {
 
 /// Where data comes from or goes to.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Source {
+pub enum DataSource {
     /// The text of the argument itself.
     Text,
     /// Standard input.
@@ -58,7 +58,7 @@ pub struct Position {
 
 /// A step into a value.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Step {
+pub enum PathStep {
     /// `.name`
     Field(Name),
     /// `.0`, also for the fields of a constructor.
@@ -71,7 +71,7 @@ pub enum Step {
 
 /// A piece of JSON that was found where something else was wanted.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Found {
+pub enum JsonPiece {
     /// `null`
     Null,
     /// A truth value.
@@ -145,17 +145,17 @@ pub enum Problem {
     /// Nested too deeply.
     TooDeep(usize),
     /// Something else was wanted at this place in the value.
-    Mismatch(Vec<Step>, Ty, Found),
+    Mismatch(Vec<PathStep>, Ty, JsonPiece),
     /// So many components were wanted, and so many found.
-    Components(Vec<Step>, Ty, usize, usize),
+    Components(Vec<PathStep>, Ty, usize, usize),
     /// A record without these fields; the further fields that it has.
-    MissingFields(Vec<Step>, Ty, Vec<Name>, Vec<String>),
+    MissingFields(Vec<PathStep>, Ty, Vec<Name>, Vec<String>),
     /// A field given twice.
-    RepeatedField(Vec<Step>, String),
+    RepeatedField(Vec<PathStep>, String),
     /// No constructor of this type.
-    UnknownConstructor(Vec<Step>, Ty, String),
+    UnknownConstructor(Vec<PathStep>, Ty, String),
     /// Rows of different length in an array: that of the first, and this one's.
-    Ragged(Vec<Step>, usize, usize),
+    Ragged(Vec<PathStep>, usize, usize),
 
     /// A column that the type wants is not there; those that are.
     MissingColumn(Name, Ty, Vec<String>),
@@ -245,7 +245,7 @@ impl DataError {
     /// The error in reading a field.
     pub(super) fn reading(
         field: &Field<'_>,
-        source: Source,
+        source: DataSource,
         at: Option<Position>,
         problem: Problem,
     ) -> Box<Self> {

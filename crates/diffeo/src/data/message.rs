@@ -1,6 +1,6 @@
 //! The messages of data errors.
 
-use super::error::{CsvColumn, DataError, Found, Position, Problem, Source, Step};
+use super::error::{CsvColumn, DataError, DataSource, JsonPiece, PathStep, Position, Problem};
 use super::options;
 use super::read::MISSING;
 use super::shape::is_list;
@@ -55,16 +55,16 @@ impl DataError {
         match (&self.problem, &self.source, self.at) {
             (
                 Problem::Syntax { found, .. },
-                Source::File(_) | Source::Member(..) | Source::StandardInput,
+                DataSource::File(_) | DataSource::Member(..) | DataSource::StandardInput,
                 _,
             ) => in_json(found).map(str::to_string),
             (
                 Problem::Cell(CsvColumn { name: None, .. }, _, cell, options),
-                Source::File(_) | Source::StandardInput,
+                DataSource::File(_) | DataSource::StandardInput,
                 Some(Position { line: 1, .. }),
             ) if options.is_empty() && mark(cell).is_none() => {
                 let place = match &self.source {
-                    Source::File(path) => path.display().to_string(),
+                    DataSource::File(path) => path.display().to_string(),
                     _ => "-".to_string(),
                 };
                 let format = if Format::of(&place).is_some() { "" } else { ":csv" };
@@ -72,9 +72,9 @@ impl DataError {
                     "if this line is none of the data, leave it out with `{place}{format}:skip=1`"
                 ))
             }
-            (Problem::Cell(_, ty, cell, _), Source::File(_) | Source::StandardInput, _) => {
+            (Problem::Cell(_, ty, cell, _), DataSource::File(_) | DataSource::StandardInput, _) => {
                 let format = match &self.source {
-                    Source::File(path) => Format::of(&path.to_string_lossy()),
+                    DataSource::File(path) => Format::of(&path.to_string_lossy()),
                     _ => None,
                 };
                 let is_text = !matches!(format, Some((Format::Parquet | Format::Arrow, _)));
@@ -92,11 +92,11 @@ impl DataError {
 
     fn place(&self) -> String {
         let (mut place, in_file) = match &self.source {
-            Source::Text => ("the argument's text".to_string(), false),
-            Source::StandardInput => ("standard input".to_string(), true),
-            Source::StandardOutput => ("standard output".to_string(), true),
-            Source::File(path) => (path.display().to_string(), true),
-            Source::Member(path, member) => (format!("{}:{member}", path.display()), true),
+            DataSource::Text => ("the argument's text".to_string(), false),
+            DataSource::StandardInput => ("standard input".to_string(), true),
+            DataSource::StandardOutput => ("standard output".to_string(), true),
+            DataSource::File(path) => (path.display().to_string(), true),
+            DataSource::Member(path, member) => (format!("{}:{member}", path.display()), true),
         };
         match self.at {
             None => {}
@@ -119,7 +119,7 @@ impl DataError {
 
 impl Problem {
     fn text(&self, field: &str, datas: &[DataDecl]) -> String {
-        let at = |path: &[Step]| at_path(field, path);
+        let at = |path: &[PathStep]| at_path(field, path);
         let ty = |ty: &Ty| show_type(ty, datas);
         match self {
             Problem::Unreadable(reason) | Problem::Unwritable(reason) => reason.clone(),
@@ -343,7 +343,7 @@ impl Problem {
                 let c = cell.chars().find(|c| is_invisible(*c)).map_or(0, u32::from);
                 Some(format!("delete the invisible character U+{c:04X} from it"))
             }
-            Problem::Mismatch(_, Ty::Int, Found::Number(_)) | Problem::Cell(_, Ty::Int, ..) => {
+            Problem::Mismatch(_, Ty::Int, JsonPiece::Number(_)) | Problem::Cell(_, Ty::Int, ..) => {
                 Some(format!("an Int is a whole number from {} to {}", i64::MIN, i64::MAX))
             }
             Problem::UnknownFormat(_) => {
@@ -354,7 +354,7 @@ impl Problem {
             {
                 Some(format!("the largest Real is {:e}; infinity is written `inf`", f64::MAX))
             }
-            Problem::Mismatch(_, Ty::Real, Found::String(_)) => Some(
+            Problem::Mismatch(_, Ty::Real, JsonPiece::String(_)) => Some(
                 "the only strings that are Reals are \"nan\", \"inf\" and \"-inf\"".to_string(),
             ),
             Problem::Mismatch(_, Ty::Data(id, _), _) => {
@@ -493,15 +493,15 @@ impl Problem {
     }
 }
 
-impl Found {
+impl JsonPiece {
     fn text(&self) -> String {
         match self {
-            Found::Null => "null".to_string(),
-            Found::Bool(b) => b.to_string(),
-            Found::Number(n) => format!("the number {}", short(n)),
-            Found::String(s) => format!("the string \"{}\"", short(s)),
-            Found::Array => "an array".to_string(),
-            Found::Object => "an object".to_string(),
+            JsonPiece::Null => "null".to_string(),
+            JsonPiece::Bool(b) => b.to_string(),
+            JsonPiece::Number(n) => format!("the number {}", short(n)),
+            JsonPiece::String(s) => format!("the string \"{}\"", short(s)),
+            JsonPiece::Array => "an array".to_string(),
+            JsonPiece::Object => "an object".to_string(),
         }
     }
 }
@@ -516,7 +516,7 @@ impl CsvColumn {
 }
 
 /// `at table[3].x, ` or nothing for the value itself.
-fn at_path(field: &str, path: &[Step]) -> String {
+fn at_path(field: &str, path: &[PathStep]) -> String {
     if path.is_empty() {
         return String::new();
     }
@@ -528,10 +528,10 @@ fn at_path(field: &str, path: &[Step]) -> String {
     }
     for step in shown {
         let _ = match step {
-            Step::Field(name) => write!(text, ".{}", field_name(name)),
-            Step::Component(i) => write!(text, ".{i}"),
-            Step::Index(i) => write!(text, "[{i}]"),
-            Step::Constructor(name) => write!(text, ".{name}"),
+            PathStep::Field(name) => write!(text, ".{}", field_name(name)),
+            PathStep::Component(i) => write!(text, ".{i}"),
+            PathStep::Index(i) => write!(text, "[{i}]"),
+            PathStep::Constructor(name) => write!(text, ".{name}"),
         };
     }
     text.push_str("`, ");

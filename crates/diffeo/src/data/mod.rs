@@ -16,7 +16,9 @@ mod shown;
 mod tests;
 mod write;
 
-pub use error::{CsvColumn, DataError, Declared, Found, Position, Problem, Source, Step};
+pub use error::{
+    CsvColumn, DataError, DataSource, Declared, JsonPiece, PathStep, Position, Problem,
+};
 pub use place::{Format, Place, Target};
 pub use read::{is_guarded, read_argument, Check, Field};
 pub use shape::left_out;

@@ -1,7 +1,7 @@
 //! The options of a table, as they stand behind the name of its file: `doses.csv:skip=1:sep=semicolon`.
 //!
-//! What comes in: the texts between the colons, and the format. What goes out: [`Options`] that fit together, or the
-//! problem with one of them.
+//! What comes in: the texts between the colons, and the format. What goes out: [`DataOptions`] that fit together, or
+//! the problem with one of them.
 
 use super::error::Problem;
 use super::place::Format;
@@ -44,7 +44,7 @@ pub(super) struct Numbers {
 
 /// What the options say; what they do not say is left open where the format or the type decides.
 #[derive(Clone, Debug)]
-pub(super) struct Options {
+pub(super) struct DataOptions {
     pub separator: Option<Separator>,
     pub numbers: Numbers,
     /// Further texts that stand for a missing cell.
@@ -80,10 +80,10 @@ pub(super) fn values(name: &str) -> &'static str {
     VALUES.iter().find(|(known, _)| *known == name).map_or("", |(_, values)| values)
 }
 
-impl Options {
+impl DataOptions {
     /// Reads the options of a file of this format.
-    pub fn of(texts: &[String], format: Format) -> Result<Options, Problem> {
-        let mut options = Options {
+    pub fn of(texts: &[String], format: Format) -> Result<DataOptions, Problem> {
+        let mut options = DataOptions {
             separator: match format {
                 Format::Csv => Some(Separator::Char(',')),
                 Format::Tsv => Some(Separator::Char('\t')),

@@ -67,7 +67,7 @@ impl<'t> Cell<'t> {
 }
 
 /// What a type is, for a table.
-pub(super) enum Layout<'t> {
+pub(super) enum TableLayout<'t> {
     /// An array of records: the fields by name.
     Records(Vec<(&'t Name, Cell<'t>)>),
     /// A record of arrays, its columns.
@@ -80,10 +80,12 @@ pub(super) enum Layout<'t> {
     Cells(Cell<'t>),
 }
 
-impl Layout<'_> {
+impl TableLayout<'_> {
     /// The order in which the fields are declared, if one of these orders is theirs.
     pub fn order<'o>(&self, orders: &'o [Vec<Name>]) -> Option<&'o [Name]> {
-        let (Layout::Records(fields) | Layout::Columns(fields)) = self else { return None };
+        let (TableLayout::Records(fields) | TableLayout::Columns(fields)) = self else {
+            return None;
+        };
         let is_theirs = |order: &&Vec<Name>| {
             order.len() == fields.len() && fields.iter().all(|(name, _)| order.contains(name))
         };
@@ -92,7 +94,7 @@ impl Layout<'_> {
 }
 
 /// How a type is laid out in a table, if it can be.
-pub(super) fn layout<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<Layout<'t>> {
+pub(super) fn layout<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<TableLayout<'t>> {
     let element = match ty {
         Ty::Array(element) => element,
         Ty::Record(fields) if !fields.is_empty() => {
@@ -100,22 +102,22 @@ pub(super) fn layout<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<Layout<'t>> {
                 Ty::Array(element) => Some((name, Cell::of(element, datas)?)),
                 _ => None,
             };
-            return fields.iter().map(column).collect::<Option<_>>().map(Layout::Columns);
+            return fields.iter().map(column).collect::<Option<_>>().map(TableLayout::Columns);
         }
         _ => return None,
     };
     Some(match &**element {
-        Ty::Record(fields) if !fields.is_empty() => Layout::Records(
+        Ty::Record(fields) if !fields.is_empty() => TableLayout::Records(
             fields
                 .iter()
                 .map(|(name, ty)| Some((name, Cell::of(ty, datas)?)))
                 .collect::<Option<_>>()?,
         ),
         Ty::Tuple(types) => {
-            Layout::Tuples(types.iter().map(|ty| Cell::of(ty, datas)).collect::<Option<_>>()?)
+            TableLayout::Tuples(types.iter().map(|ty| Cell::of(ty, datas)).collect::<Option<_>>()?)
         }
-        Ty::Array(inner) => Layout::Rows(Cell::of(inner, datas)?),
-        other => Layout::Cells(Cell::of(other, datas)?),
+        Ty::Array(inner) => TableLayout::Rows(Cell::of(inner, datas)?),
+        other => TableLayout::Cells(Cell::of(other, datas)?),
     })
 }
 

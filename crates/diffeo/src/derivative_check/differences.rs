@@ -62,13 +62,13 @@ pub struct Sample {
 }
 
 /// The values at a step and at its opposite.
-struct Level {
+struct StepSamples {
     h: f64,
     up: Sample,
     down: Sample,
 }
 
-impl Level {
+impl StepSamples {
     fn is_finite(&self, i: usize) -> bool {
         self.up.values[i].is_finite() && self.down.values[i].is_finite()
     }
@@ -93,7 +93,7 @@ impl Level {
 }
 
 /// The steps of a sweep: the first, and about the last.
-pub type Sweep = (f64, f64);
+pub type StepRange = (f64, f64);
 
 /// The derivatives at 0 of functions with these values there, which are `expected` to be these: nan where
 /// nothing is asked. `at(t)` gives their values at t, none where the program stops. The steps go through the
@@ -101,12 +101,12 @@ pub type Sweep = (f64, f64);
 pub fn differences<E>(
     values: &[f64],
     expected: &[f64],
-    sweeps: &[Sweep],
+    sweeps: &[StepRange],
     at: &mut dyn FnMut(f64) -> Result<Option<Sample>, E>,
 ) -> Result<Vec<Estimate>, E> {
     let unknown = Estimate { left: f64::NAN, right: f64::NAN, error: f64::INFINITY };
     let mut best = vec![unknown; values.len()];
-    let mut levels: Vec<Level> = Vec::new();
+    let mut levels: Vec<StepSamples> = Vec::new();
     for (first, last) in sweeps {
         levels.clear();
         let mut before = vec![Limits::default(); values.len()];
@@ -115,7 +115,7 @@ pub fn differences<E>(
         while h >= *last {
             if let (Some(up), Some(down)) = (at(h)?, at(-h)?) {
                 if up.values.len() == values.len() && down.values.len() == values.len() {
-                    levels.push(Level { h, up, down });
+                    levels.push(StepSamples { h, up, down });
                     let window = &levels[levels.len().saturating_sub(WINDOW)..];
                     let (mut known, mut settled) = (true, true);
                     for (i, best) in best.iter_mut().enumerate() {
@@ -156,12 +156,12 @@ pub fn differences<E>(
 }
 
 /// The slopes of a function that jumps at the point, by the smallest step: they grow as the steps shrink.
-fn discontinuity(levels: &[Level], i: usize, value: f64) -> Option<Estimate> {
+fn discontinuity(levels: &[StepSamples], i: usize, value: f64) -> Option<Estimate> {
     let [.., a, b, c] = levels else { return None };
     if !(a.is_finite(i) && b.is_finite(i) && c.is_finite(i)) {
         return None;
     }
-    let far = |level: &Level| {
+    let far = |level: &StepSamples| {
         let (right, left) = level.sides(i, value);
         right.abs().max(left.abs())
     };
@@ -199,7 +199,7 @@ impl Default for Limits {
 
 impl Limits {
     /// Of function `i`, from these steps; those before the last one without a value do not count.
-    fn of(window: &[Level], i: usize, value: f64) -> Limits {
+    fn of(window: &[StepSamples], i: usize, value: f64) -> Limits {
         let from = window.iter().rposition(|l| !l.is_finite(i)).map_or(0, |last| last + 1);
         let Some(last) = window[from..].last() else { return Limits::default() };
         let noise = last.noise(i, value);

@@ -3,19 +3,19 @@
 use super::cells::{Cells, Comparison, Rank};
 use super::differences::{differences, Estimate, Sample};
 use super::probes::Probe;
-use super::{part, Checker, Directions, Part, Place};
+use super::{part, ComponentName, DerivativeChecker, Directions, OrderReport};
 use crate::differentiate::numbers;
 use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
 
 /// A mode, the derivatives that it gives, and the largest number met.
-type Found = (&'static str, Vec<f64>, f64);
+type ModeResult = (&'static str, Vec<f64>, f64);
 
-impl Checker<'_> {
+impl DerivativeChecker<'_> {
     /// Compares the first derivatives: column by column in the modes that go along a direction of the
     /// point, row by row in those that go backwards from the result, and random directions along a line.
-    pub(super) fn first(&mut self) -> Result<Part, RuntimeError> {
+    pub(super) fn first(&mut self) -> Result<OrderReport, RuntimeError> {
         let (ins, outs) = (self.inputs.len(), self.outputs.len());
         let rank = |place: usize| {
             let (v, w) = (&self.inputs.probes[place / outs], &self.outputs.probes[place % outs]);
@@ -52,7 +52,7 @@ impl Checker<'_> {
         for (i, j) in randoms.zip(self.outputs.numbers()..outs) {
             self.on_a_line(i, j, &mut cells, i * outs + j)?;
         }
-        let mut found = part(&cells, |place| Place {
+        let mut found = part(&cells, |place| ComponentName {
             inputs: vec![self.inputs.names[place / outs].clone()],
             output: self.outputs.names[place % outs].clone(),
         });
@@ -66,7 +66,7 @@ impl Checker<'_> {
         &mut self,
         probe: &Probe,
         direction: &Value,
-    ) -> Result<(Vec<Found>, f64), RuntimeError> {
+    ) -> Result<(Vec<ModeResult>, f64), RuntimeError> {
         let (f, x) = (self.evaluator.itself()?, self.point);
         let args = [f.clone(), x.clone(), direction.clone()];
         let (pair, forward_size) = self.measured(|e| e.derivative(DiffOp::Jvp, args))?;
@@ -82,7 +82,7 @@ impl Checker<'_> {
     }
 
     /// The derivatives of the weighted result by all numbers of the point.
-    fn rows(&mut self, weights: &Value) -> Result<Vec<Found>, RuntimeError> {
+    fn rows(&mut self, weights: &Value) -> Result<Vec<ModeResult>, RuntimeError> {
         let (f, x) = (self.evaluator.itself()?, self.point);
         let args = [f, x.clone(), weights.clone()];
         let (reverse, reverse_size) = self.measured(|e| e.derivative(DiffOp::Rd, args))?;
@@ -159,7 +159,7 @@ impl Checker<'_> {
 
     /// Where something is wrong along a random direction only, finds a number of the point that is to
     /// blame, by halving the direction.
-    fn locate(&mut self, cells: &Cells, found: &mut Part) -> Result<(), RuntimeError> {
+    fn locate(&mut self, cells: &Cells, found: &mut OrderReport) -> Result<(), RuntimeError> {
         let outs = self.outputs.len();
         for (by_modes, comparison) in [
             (true, cells.modes_compared(super::MODES_AGREE)),
@@ -217,7 +217,8 @@ impl Checker<'_> {
             cell.estimated(0, self.differences(&probe, &expected)?[j]);
             let function = self.evaluator.function;
             let named = Directions::new(self.point, &function.from, function, vec![probe]);
-            let place = Place { inputs: named.names, output: self.outputs.names[j].clone() };
+            let place =
+                ComponentName { inputs: named.names, output: self.outputs.names[j].clone() };
             let (blamed, kept) = if by_modes {
                 (cell.modes_compared(super::MODES_AGREE), &mut found.agreement)
             } else {

@@ -1,6 +1,6 @@
 //! Checks derivatives: every mode against every other, and against differences.
 //!
-//! In: a function and a point. Out: a [`Report`] of its first and second derivatives, component by
+//! In: a function and a point. Out: a [`DerivativeReport`] of its first and second derivatives, component by
 //! component: how far the modes of differentiation (and all nestings of two of them) are apart, how far
 //! extrapolated differences are from them, where, and where derivatives are not finite. What always
 //! holds: nothing depends on chance or on the clock; of a function that is large or takes long, a fixed
@@ -33,8 +33,8 @@ use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_front::Differentiable;
-use differences::Sweep;
-use probes::{Probe, Random};
+use differences::StepRange;
+use probes::{Probe, ProbeRandom};
 
 /// How far two modes may be apart.
 pub const MODES_AGREE: f64 = 1e-9;
@@ -43,7 +43,7 @@ pub const DIFFERENCES_AGREE: f64 = 1e-6;
 
 /// How much is compared.
 #[derive(Clone, Debug)]
-pub struct Extent {
+pub struct CheckExtent {
     /// The most numbers of the point, and of the result, whose derivatives are compared one by one.
     pub most: usize,
     /// About how many operations the check may take; fewer numbers are compared to keep it.
@@ -54,15 +54,15 @@ pub struct Extent {
     pub limits: Limits,
 }
 
-impl Default for Extent {
-    fn default() -> Extent {
-        Extent { most: 64, operations: 100_000_000, second: true, limits: Limits::default() }
+impl Default for CheckExtent {
+    fn default() -> CheckExtent {
+        CheckExtent { most: 64, operations: 100_000_000, second: true, limits: Limits::default() }
     }
 }
 
 /// What a check found.
 #[derive(Debug)]
-pub struct Report {
+pub struct DerivativeReport {
     /// The function's value.
     pub value: Value,
     /// How many numbers of the point were compared one by one, and how many there are.
@@ -72,9 +72,9 @@ pub struct Report {
     /// How many random directions were compared besides.
     pub directions: usize,
     /// First derivatives.
-    pub first: Part,
+    pub first: OrderReport,
     /// Second derivatives, unless they were left out.
-    pub second: Option<Part>,
+    pub second: Option<OrderReport>,
     /// How far the values that come with derivatives are from the function's, relative to the largest
     /// number met.
     pub values_apart: f64,
@@ -91,22 +91,22 @@ pub struct Report {
 
 /// What a check found of the derivatives of an order.
 #[derive(Debug)]
-pub struct Part {
+pub struct OrderReport {
     /// The modes that were compared.
     pub modes: Vec<&'static str>,
     /// How many components were compared.
     pub components: usize,
     /// The modes among each other.
-    pub agreement: Comparison<Place>,
+    pub agreement: Comparison<ComponentName>,
     /// The modes with differences (of values; of the gradient for second derivatives).
-    pub differences: Comparison<Place>,
+    pub differences: Comparison<ComponentName>,
     /// Components that are not finite.
-    pub not_finite: Vec<Worst<Place>>,
+    pub not_finite: Vec<Worst<ComponentName>>,
 }
 
 /// A component of a derivative.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct ComponentName {
     /// The numbers of the point that are varied, one or two of them: `w[2].slope`; empty for a point that is
     /// one number.
     pub inputs: Vec<String>,
@@ -114,7 +114,7 @@ pub struct Place {
     pub output: String,
 }
 
-impl Part {
+impl OrderReport {
     /// Whether the modes agree and give finite numbers.
     pub fn modes_agree(&self) -> bool {
         self.agreement.disagreements == 0 && self.not_finite.is_empty()
@@ -126,19 +126,19 @@ impl Part {
     }
 }
 
-impl Report {
+impl DerivativeReport {
     /// Whether everything agrees.
     pub fn agrees(&self) -> bool {
         self.values_apart <= MODES_AGREE
             && self.shapes_apart.is_empty()
             && self.first.agrees()
-            && self.second.as_ref().is_none_or(Part::agrees)
+            && self.second.as_ref().is_none_or(OrderReport::agrees)
     }
 }
 
 /// Compares the derivatives of a function at a point. Nothing is compared where there is no Real in the point; see
-/// [`Report::inputs`]. Where there is none in the value, as in `Nothing`, its derivatives have its shape, and the point
-/// has gradients that are 0.
+/// [`DerivativeReport::inputs`]. Where there is none in the value, as in `Nothing`, its derivatives have its shape, and
+/// the point has gradients that are 0.
 ///
 /// # Errors
 /// What stops the program at the point.
@@ -146,16 +146,16 @@ pub fn check(
     session: &Session,
     function: &Differentiable,
     point: &Value,
-    extent: &Extent,
-) -> Result<Report, RuntimeError> {
+    extent: &CheckExtent,
+) -> Result<DerivativeReport, RuntimeError> {
     let mut evaluator = Evaluator::new(session, function, options(extent, Kinks::Ignore))?;
     let value = evaluator.value(point)?;
     let value_operations = evaluator.machine.operations();
     let (x, y) = (numbers(point), numbers(&value));
     let mut warnings = kinks(session, function, point, extent)?;
     let cost = value_operations + (x.len() + y.len()) as u64 + 20;
-    let plan = Plan::new(extent, cost, x.len(), y.len());
-    let mut checker = Checker::new(evaluator, point, value, (x, y), &plan);
+    let plan = CheckPlan::new(extent, cost, x.len(), y.len());
+    let mut checker = DerivativeChecker::new(evaluator, point, value, (x, y), &plan);
     let shapes_apart = checker.shapes()?;
     let (mut gradient_operations, mut second) = (0, None);
     let first = if shapes_apart.is_empty() {
@@ -166,14 +166,17 @@ pub fn check(
         }
         first
     } else {
-        part(&Cells::new(Vec::new()), |_| Place { inputs: Vec::new(), output: String::new() })
+        part(&Cells::new(Vec::new()), |_| ComponentName {
+            inputs: Vec::new(),
+            output: String::new(),
+        })
     };
     for warning in checker.evaluator.take_warnings() {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
     }
-    Ok(Report {
+    Ok(DerivativeReport {
         inputs: (plan.inputs, checker.x.len()),
         outputs: (plan.outputs, checker.y.len()),
         directions: DIRECTIONS,
@@ -188,7 +191,7 @@ pub fn check(
     })
 }
 
-fn options(extent: &Extent, kinks: Kinks) -> Options {
+fn options(extent: &CheckExtent, kinks: Kinks) -> Options {
     let (limits, stack) = (extent.limits.clone(), Options::default().max_stack);
     let max_stack = limits.memory.as_ref().map_or(stack, |memory| memory.bytes.min(stack));
     Options { kinks, limits, max_stack, ..Options::default() }
@@ -199,7 +202,7 @@ fn kinks(
     session: &Session,
     function: &Differentiable,
     point: &Value,
-    extent: &Extent,
+    extent: &CheckExtent,
 ) -> Result<Vec<Diagnostic>, RuntimeError> {
     let mut evaluator = Evaluator::new(session, function, options(extent, Kinks::Warn))?;
     evaluator.pullback(point)?;
@@ -213,7 +216,7 @@ const SMALL: f64 = 1e-3;
 const DIRECTIONS: usize = 2;
 
 /// How much is compared of a function at hand.
-struct Plan {
+struct CheckPlan {
     /// Numbers of the point.
     inputs: usize,
     /// Numbers of the result.
@@ -222,9 +225,9 @@ struct Plan {
     second: Option<(usize, usize)>,
 }
 
-impl Plan {
+impl CheckPlan {
     /// For a function of `n` numbers with `m` numbers as the result that takes so many operations.
-    fn new(extent: &Extent, cost: u64, n: usize, m: usize) -> Plan {
+    fn new(extent: &CheckExtent, cost: u64, n: usize, m: usize) -> CheckPlan {
         // How many times the function's own operations each takes, about.
         let (input, output) = (25, 25);
         let second = |inputs: u64, outputs: u64| {
@@ -243,7 +246,7 @@ impl Plan {
             None if second(0, 1) <= affordable => Some((0, 1)),
             None => None,
         };
-        Plan {
+        CheckPlan {
             inputs: most(n, input),
             outputs: most(m, output),
             second: second.filter(|_| extent.second),
@@ -252,7 +255,7 @@ impl Plan {
 }
 
 /// A check under way.
-struct Checker<'a> {
+struct DerivativeChecker<'a> {
     evaluator: Evaluator<'a>,
     point: &'a Value,
     value: Value,
@@ -308,15 +311,15 @@ impl Directions {
     }
 }
 
-impl<'a> Checker<'a> {
+impl<'a> DerivativeChecker<'a> {
     fn new(
         evaluator: Evaluator<'a>,
         point: &'a Value,
         value: Value,
         (x, y): (Vec<f64>, Vec<f64>),
-        plan: &Plan,
-    ) -> Checker<'a> {
-        let mut random = Random::new();
+        plan: &CheckPlan,
+    ) -> DerivativeChecker<'a> {
+        let mut random = ProbeRandom::new();
         let mut inputs = random.some(x.len(), plan.inputs);
         let mut outputs = random.some(y.len(), plan.outputs);
         for _ in 0..DIRECTIONS {
@@ -326,7 +329,7 @@ impl<'a> Checker<'a> {
         let function = evaluator.function;
         let inputs = Directions::new(point, &function.from, function, inputs);
         let outputs = Directions::new(&value, &function.to, function, outputs);
-        Checker { evaluator, point, value, x, y, inputs, outputs, values_apart: 0.0 }
+        DerivativeChecker { evaluator, point, value, x, y, inputs, outputs, values_apart: 0.0 }
     }
 
     /// Runs something, with the largest number met in it.
@@ -339,8 +342,8 @@ impl<'a> Checker<'a> {
         Ok((result, self.evaluator.machine.take_largest()))
     }
 
-    /// As [`Checker::measured`], for Taylor coefficients; the largest of the terms of those of order 1 and of order 2
-    /// come, too.
+    /// As [`DerivativeChecker::measured`], for Taylor coefficients; the largest of the terms of those of order 1 and
+    /// of order 2 come, too.
     fn measured_with_terms<T>(
         &mut self,
         run: impl FnOnce(&mut Evaluator<'a>) -> Result<T, RuntimeError>,
@@ -372,7 +375,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The steps of differences along a direction of the point.
-    fn sweeps(&self, probe: &Probe) -> Vec<Sweep> {
+    fn sweeps(&self, probe: &Probe) -> Vec<StepRange> {
         let smallest = match probe {
             Probe::Number(i) => self.x[*i].abs(),
             Probe::Random(_) => {
@@ -440,8 +443,8 @@ impl<'a> Checker<'a> {
 }
 
 /// The findings about components, the places of which `place` names.
-fn part(cells: &Cells, place: impl Fn(usize) -> Place) -> Part {
-    Part {
+fn part(cells: &Cells, place: impl Fn(usize) -> ComponentName) -> OrderReport {
+    OrderReport {
         modes: cells.modes().to_vec(),
         components: cells.filled(),
         agreement: cells.modes_compared(MODES_AGREE).at(&place),

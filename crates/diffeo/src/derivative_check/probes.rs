@@ -67,12 +67,12 @@ impl Probe {
 }
 
 /// Pseudo-random numbers between -1 and 1, always the same ones (Knuth's linear congruential generator).
-pub struct Random(u64);
+pub struct ProbeRandom(u64);
 
-impl Random {
+impl ProbeRandom {
     /// The generator at its start.
-    pub fn new() -> Random {
-        Random(42)
+    pub fn new() -> ProbeRandom {
+        ProbeRandom(42)
     }
 
     fn next(&mut self) -> f64 {
@@ -105,12 +105,12 @@ impl Random {
 
 #[cfg(test)]
 mod tests {
-    use super::{Probe, Random};
+    use super::{Probe, ProbeRandom};
 
     #[test]
     fn samples_are_in_order_and_within() {
         for (numbers, most) in [(3, 5), (5, 5), (1000, 64), (65, 64), (7, 0)] {
-            let places: Vec<usize> = Random::new()
+            let places: Vec<usize> = ProbeRandom::new()
                 .some(numbers, most)
                 .iter()
                 .map(|p| if let Probe::Number(i) = p { *i } else { usize::MAX })

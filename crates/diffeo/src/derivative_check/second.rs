@@ -5,16 +5,16 @@
 use super::cells::{Cells, Rank, CANCELLED};
 use super::differences::{differences, Sample};
 use super::probes::Probe;
-use super::{part, Checker, Part, Place};
+use super::{part, ComponentName, DerivativeChecker, OrderReport};
 use crate::differentiate::numbers;
 use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
 
-impl Checker<'_> {
+impl DerivativeChecker<'_> {
     /// Compares second derivatives: of the result weighted by each `w`, along each `v` and then along every
     /// direction in the modes that give them together, along the `v`s in the others.
-    pub(super) fn second(&mut self, (vs, ws): (usize, usize)) -> Result<Part, RuntimeError> {
+    pub(super) fn second(&mut self, (vs, ws): (usize, usize)) -> Result<OrderReport, RuntimeError> {
         let directions = self.inputs.len();
         let mut along: Vec<usize> = (0..vs.min(self.inputs.numbers())).collect();
         along.push(self.inputs.numbers());
@@ -50,7 +50,7 @@ impl Checker<'_> {
             }
         }
         let weights = &weights;
-        Ok(part(&cells, |place| Place {
+        Ok(part(&cells, |place| ComponentName {
             inputs: vec![
                 self.inputs.names[along[place / directions / weights.len()]].clone(),
                 self.inputs.names[place % directions].clone(),

@@ -15,7 +15,7 @@ pub use taylor::Taylor;
 
 use crate::lower::{self, Unsupported};
 use crate::pipeline::Timing;
-use crate::session::{Compiled, Once};
+use crate::session::{CompiledRun, Once};
 use crate::{Diagnostic, Engine, How, Options, Session};
 use diffeo_base::Span;
 use diffeo_calculus::eval::derivative::derivative;
@@ -214,10 +214,10 @@ impl<'a> Evaluator<'a> {
         };
         self.once.again();
         let kinks = kinks != Kinks::Ignore;
-        let options = lower::Options { kinks, ..lower::Options::default() };
+        let options = lower::LowerOptions { kinks, ..lower::LowerOptions::default() };
         let done = how.compiled(&program, global, arg.clone(), &self.once, options);
         match done.map_err(|why| Box::new(why.to_diagnostic(entry.span)))? {
-            Compiled::Ran(ran) => {
+            CompiledRun::Ran(ran) => {
                 self.account = Account {
                     engine: ran.engine,
                     unsupported: None,
@@ -229,7 +229,7 @@ impl<'a> Evaluator<'a> {
                     |error| Box::new(self.session.explain_at(entry, arg.as_ref(), &error));
                 ran.result.map(Some).map_err(explain)
             }
-            Compiled::Not(why, times) => {
+            CompiledRun::Not(why, times) => {
                 (self.account.unsupported, self.account.times) = (Some(why), times);
                 self.once.again();
                 Ok(None)

@@ -3,39 +3,44 @@
 //! In: a value with its type. Out: for each Real the way to it. What always holds: the order is that of
 //! `leaves`; a long list costs no stack.
 
-use crate::data::{is_list, Step};
+use crate::data::{is_list, PathStep};
 use diffeo_base::{deep, field_name};
 use diffeo_calculus::eval::reals::primal;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 
 /// Shows every Real with the way to it.
-pub fn each_path(value: &Value, ty: &Ty, datas: &[DataDecl], see: &mut dyn FnMut(&[Step], f64)) {
-    Walk { datas, path: Vec::new(), see }.walk(value, ty);
+pub fn each_path(
+    value: &Value,
+    ty: &Ty,
+    datas: &[DataDecl],
+    see: &mut dyn FnMut(&[PathStep], f64),
+) {
+    PathWalk { datas, path: Vec::new(), see }.walk(value, ty);
 }
 
 /// The way as the user would write it; empty for the value itself.
-pub fn path_text(path: &[Step]) -> String {
+pub fn path_text(path: &[PathStep]) -> String {
     let mut text = String::new();
     for (i, step) in path.iter().enumerate() {
         match step {
-            Step::Field(name) if i == 0 => text.push_str(&field_name(name)),
-            Step::Field(name) => text.push_str(&format!(".{}", field_name(name))),
-            Step::Constructor(name) => text.push_str(&format!(".{name}")),
-            Step::Component(i) => text.push_str(&format!(".{i}")),
-            Step::Index(i) => text.push_str(&format!("[{i}]")),
+            PathStep::Field(name) if i == 0 => text.push_str(&field_name(name)),
+            PathStep::Field(name) => text.push_str(&format!(".{}", field_name(name))),
+            PathStep::Constructor(name) => text.push_str(&format!(".{name}")),
+            PathStep::Component(i) => text.push_str(&format!(".{i}")),
+            PathStep::Index(i) => text.push_str(&format!("[{i}]")),
         }
     }
     text
 }
 
-struct Walk<'a> {
+struct PathWalk<'a> {
     datas: &'a [DataDecl],
-    path: Vec<Step>,
-    see: &'a mut dyn FnMut(&[Step], f64),
+    path: Vec<PathStep>,
+    see: &'a mut dyn FnMut(&[PathStep], f64),
 }
 
-impl Walk<'_> {
+impl PathWalk<'_> {
     fn walk(&mut self, value: &Value, ty: &Ty) {
         deep(|| self.visit(value, ty));
     }
@@ -45,18 +50,18 @@ impl Walk<'_> {
             (Ty::Real, leaf) => (self.see)(&self.path, primal(leaf)),
             (Ty::Tuple(types), value) => {
                 for (i, (ty, component)) in types.iter().zip(value.fields()).enumerate() {
-                    self.step(Step::Component(i), component, ty);
+                    self.step(PathStep::Component(i), component, ty);
                 }
             }
             (Ty::Record(fields), value) => {
                 for ((name, ty), component) in fields.iter().zip(value.fields()) {
-                    self.step(Step::Field(name.clone()), component, ty);
+                    self.step(PathStep::Field(name.clone()), component, ty);
                 }
             }
             (Ty::Array(element), Value::Array(array)) => {
                 if !matches!(**element, Ty::Int | Ty::Bool | Ty::String | Ty::Unit) {
                     for (i, value) in array.iter().enumerate() {
-                        self.step(Step::Index(i), &value, element);
+                        self.step(PathStep::Index(i), &value, element);
                     }
                 }
             }
@@ -65,19 +70,19 @@ impl Walk<'_> {
                 if is_list(decl) {
                     let (mut rest, mut i) = (value.clone(), 0);
                     while let [head, tail] = rest.fields() {
-                        self.step(Step::Index(i), head, &args[0]);
+                        self.step(PathStep::Index(i), head, &args[0]);
                         (rest, i) = (tail.clone(), i + 1);
                     }
                     return;
                 }
                 let types = decl.fields(data.tag, args);
                 let constructor = &decl.constructors[data.tag as usize].name;
-                self.path.push(Step::Constructor(constructor.clone()));
+                self.path.push(PathStep::Constructor(constructor.clone()));
                 match (types.as_slice(), value.fields()) {
                     ([ty], [field]) => self.walk(field, ty),
                     (types, fields) => {
                         for (i, (ty, field)) in types.iter().zip(fields).enumerate() {
-                            self.step(Step::Component(i), field, ty);
+                            self.step(PathStep::Component(i), field, ty);
                         }
                     }
                 }
@@ -97,7 +102,7 @@ impl Walk<'_> {
         }
     }
 
-    fn step(&mut self, step: Step, value: &Value, ty: &Ty) {
+    fn step(&mut self, step: PathStep, value: &Value, ty: &Ty) {
         self.path.push(step);
         self.walk(value, ty);
         self.path.pop();
@@ -107,13 +112,15 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::{each_path, path_text};
-    use crate::data::Step;
+    use crate::data::PathStep;
 
     #[test]
     fn ways_are_written_as_in_programs() {
-        let way = [Step::Field("w".into()), Step::Index(2), Step::Field("slope".into())];
+        let way =
+            [PathStep::Field("w".into()), PathStep::Index(2), PathStep::Field("slope".into())];
         assert_eq!(path_text(&way), "w[2].slope");
-        let way = [Step::Component(0), Step::Index(3), Step::Constructor("Just".into())];
+        let way =
+            [PathStep::Component(0), PathStep::Index(3), PathStep::Constructor("Just".into())];
         assert_eq!(path_text(&way), ".0[3].Just");
         assert_eq!(path_text(&[]), "");
     }

@@ -1,6 +1,6 @@
 //! What the programs that load functions need of a library: which derivatives, and how they belong together.
 
-use super::{Asked, By, Exports, Function, KnownSizes, Wanted};
+use super::{Asked, By, ExportRequest, Exports, KnownSizes, LibraryFunction};
 use diffeo_base::Diagnostic;
 use diffeo_calculus::Ty;
 use diffeo_codegen::c::interface::{Bridgestan, Casadi, Companions, Interface};
@@ -33,7 +33,7 @@ impl Client {
     pub(super) fn interface(
         self,
         exports: &mut Exports<'_>,
-        functions: &[(&Wanted, usize)],
+        functions: &[(&ExportRequest, usize)],
         sizes: &KnownSizes,
     ) -> Result<Interface, Box<Diagnostic>> {
         match self {
@@ -46,15 +46,15 @@ impl Client {
 
 fn casadi(
     exports: &mut Exports<'_>,
-    functions: &[(&Wanted, usize)],
+    functions: &[(&ExportRequest, usize)],
     sizes: &KnownSizes,
 ) -> Result<Casadi, Box<Diagnostic>> {
     let with_derivatives: Vec<usize> = functions.iter().map(|(_, place)| *place).collect();
     let others = (0..exports.exports.len()).filter(|i| !with_derivatives.contains(i));
     let mut all: Vec<(usize, Option<Companions>)> = others.map(|i| (i, None)).collect();
     for (wanted, place) in functions {
-        let function = Function::of(wanted);
-        let mut companion = |of: &Function, what: Asked| {
+        let function = LibraryFunction::of(wanted);
+        let mut companion = |of: &LibraryFunction, what: Asked| {
             of.derivative(what).map(|made| exports.add(&made, wanted).map(|place| (made, place)))
         };
         let forward = companion(&function, Asked::Pushforward).transpose()?;
@@ -74,10 +74,10 @@ fn casadi(
 
 fn bridgestan(
     exports: &mut Exports<'_>,
-    functions: &[(&Wanted, usize)],
+    functions: &[(&ExportRequest, usize)],
     sizes: &KnownSizes,
 ) -> Result<Bridgestan, Box<Diagnostic>> {
-    let refused = |wanted: Option<&Wanted>, message: String, help: &str| {
+    let refused = |wanted: Option<&ExportRequest>, message: String, help: &str| {
         let span = wanted.map_or(diffeo_base::Span::NONE, |wanted| wanted.entry.span);
         Box::new(Diagnostic::error("not-for-bridgestan", span, message).help(help))
     };
@@ -100,7 +100,7 @@ fn bridgestan(
         Ty::Fun(sides) if sides.1 == Ty::Real => first_parameter(wanted),
         _ => None,
     };
-    let function = Function::of(wanted);
+    let function = LibraryFunction::of(wanted);
     let not = || {
         let message =
             format!("`{name}` is no log density, which is a function to Real: it is {written}");
@@ -114,7 +114,7 @@ fn bridgestan(
     let reported = match reported {
         None => None,
         Some((other, place)) => {
-            let takes = |of: &Wanted| match &of.entry.ty {
+            let takes = |of: &ExportRequest| match &of.entry.ty {
                 Ty::Fun(sides) => Some(sides.0.clone()),
                 _ => None,
             };
@@ -141,7 +141,7 @@ fn bridgestan(
 }
 
 /// The type of the first parameter of a function.
-fn first_parameter(wanted: &Wanted) -> Option<Ty> {
+fn first_parameter(wanted: &ExportRequest) -> Option<Ty> {
     let Ty::Fun(sides) = &wanted.entry.ty else { return None };
     let count = wanted.signature.parameters.len();
     match &sides.0 {

@@ -9,7 +9,7 @@ mod interfaces;
 mod values;
 
 use crate::lower::{self, Nan};
-use crate::pipeline::{self, Backend, Step, Timing};
+use crate::pipeline::{self, Backend, PassRun, Timing};
 use crate::SourceMap;
 use diffeo_base::{closest, Diagnostic};
 use diffeo_calculus::outside::{asked, derivative_by};
@@ -22,14 +22,14 @@ use std::rc::Rc;
 use values::{values, Sides};
 
 pub use diffeo_calculus::outside::{Asked, By};
-pub use diffeo_codegen::c::compiler::{Compiler, Error, Options};
+pub use diffeo_codegen::c::compiler::{COptions, Compiler, Error};
 pub use diffeo_codegen::c::interface::KnownSizes;
-pub use diffeo_codegen::c::library::{Export, Library};
+pub use diffeo_codegen::c::library::{CLibrary, Export};
 pub use diffeo_codegen::engine::Cpu;
 pub use interfaces::Client;
 
 /// A function for a library, or a derivative of one.
-pub struct Wanted {
+pub struct ExportRequest {
     /// The function.
     pub entry: Entry,
     /// How the program writes it.
@@ -53,13 +53,13 @@ pub enum Derivative {
 /// What cannot be a function of C, and why.
 pub fn export(
     name: &str,
-    wanted: &[Wanted],
+    wanted: &[ExportRequest],
     derivatives: &[Asked],
     clients: &[Client],
     sizes: &KnownSizes,
     files: &SourceMap,
     times: &mut Vec<Timing>,
-) -> Result<Library, Vec<Diagnostic>> {
+) -> Result<CLibrary, Vec<Diagnostic>> {
     let mut exports = Exports { exports: Vec::new(), times };
     let mut refused = Vec::new();
     // The functions themselves, and where they are among those of the library.
@@ -68,7 +68,7 @@ pub fn export(
         let made = match &wanted.derivative {
             Some(derivative) => exports.derived(wanted, derivative),
             None => {
-                let place = exports.add(&Function::of(wanted), wanted);
+                let place = exports.add(&LibraryFunction::of(wanted), wanted);
                 let all = derivatives.iter().map(|what| Derivative::All(*what));
                 place.and_then(|place| {
                     plain.push((wanted, place));
@@ -94,17 +94,17 @@ pub fn export(
 
 /// A function on its way into a library: a definition of a program.
 #[derive(Clone)]
-struct Function {
+struct LibraryFunction {
     name: String,
     program: Rc<Program>,
     global: GlobalId,
     sides: Sides,
 }
 
-impl Function {
-    fn of(wanted: &Wanted) -> Function {
+impl LibraryFunction {
+    fn of(wanted: &ExportRequest) -> LibraryFunction {
         let Entry { program, global, name, .. } = &wanted.entry;
-        Function {
+        LibraryFunction {
             name: name.to_string(),
             program: program.clone(),
             global: *global,
@@ -113,14 +113,19 @@ impl Function {
     }
 
     /// A derivative by all parameters, if the function has one.
-    fn derivative(&self, what: Asked) -> Option<Function> {
+    fn derivative(&self, what: Asked) -> Option<LibraryFunction> {
         let (program, global) = asked(&self.program, self.global, what, None)?;
         let name = format!("{}_{}", self.name, suffix(what));
-        Some(Function { name, program: program.into(), global, sides: self.sides.derivative(what) })
+        Some(LibraryFunction {
+            name,
+            program: program.into(),
+            global,
+            sides: self.sides.derivative(what),
+        })
     }
 
     /// A derivative by some parameters, if the function has one.
-    fn derivative_by(&self, what: By, arguments: &[usize]) -> Option<Function> {
+    fn derivative_by(&self, what: By, arguments: &[usize]) -> Option<LibraryFunction> {
         let (program, global) = match &self.program.globals[self.global.0 as usize].ty {
             // The one parameter is a tuple: all of its components.
             Ty::Fun(types) if self.sides.counts.len() == 1 => {
@@ -132,7 +137,7 @@ impl Function {
         };
         let sides = self.sides.derivative_by(what, arguments);
         let name = format!("{}_{}", self.name, ending(what));
-        Some(Function { name, program: program.into(), global, sides })
+        Some(LibraryFunction { name, program: program.into(), global, sides })
     }
 }
 
@@ -144,8 +149,12 @@ struct Exports<'t> {
 
 impl Exports<'_> {
     /// Adds a function; gives where it is.
-    fn add(&mut self, function: &Function, wanted: &Wanted) -> Result<usize, Box<Diagnostic>> {
-        let Function { name, program, global, sides } = function;
+    fn add(
+        &mut self,
+        function: &LibraryFunction,
+        wanted: &ExportRequest,
+    ) -> Result<usize, Box<Diagnostic>> {
+        let LibraryFunction { name, program, global, sides } = function;
         let span = wanted.entry.span;
         let refused = |what: String| {
             let message = format!("`{}` cannot be called from C: {what}", wanted.entry.name);
@@ -155,9 +164,9 @@ impl Exports<'_> {
         };
         let params = values(&sides.takes).map_err(refused)?;
         let results = values(&sides.gives).map_err(refused)?;
-        let mut see = |step: &Step<'_>| self.times.push(step.timing(true));
+        let mut see = |step: &PassRun<'_>| self.times.push(step.timing(true));
         // A derivative that is nan is given to the caller.
-        let options = lower::Options { nan: Nan::Given, ..lower::Options::default() };
+        let options = lower::LowerOptions { nan: Nan::Given, ..lower::LowerOptions::default() };
         let lowered = pipeline::flat_with(program, *global, options, &mut see)
             .map_err(|unsupported| unsupported.to_diagnostic(span))?;
         let mut about = vec![if *name == *wanted.entry.name.as_str() {
@@ -175,8 +184,12 @@ impl Exports<'_> {
     }
 
     /// Adds a derivative of a function; gives where it is.
-    fn derived(&mut self, wanted: &Wanted, what: &Derivative) -> Result<usize, Box<Diagnostic>> {
-        let function = Function::of(wanted);
+    fn derived(
+        &mut self,
+        wanted: &ExportRequest,
+        what: &Derivative,
+    ) -> Result<usize, Box<Diagnostic>> {
+        let function = LibraryFunction::of(wanted);
         let made = match what {
             Derivative::All(what) => {
                 function.derivative(*what).ok_or_else(|| without(wanted, *what))
@@ -189,7 +202,7 @@ impl Exports<'_> {
                     By::Jvp => Asked::Pushforward,
                 };
                 let made = function.derivative_by(*what, &places);
-                let named = |made: Function| Function {
+                let named = |made: LibraryFunction| LibraryFunction {
                     name: format!("{}_{}", made.name, names.join("_")),
                     ..made
                 };
@@ -201,7 +214,7 @@ impl Exports<'_> {
 }
 
 /// Where parameters of these names are among those of a function.
-fn places(wanted: &Wanted, names: &[String]) -> Result<Vec<usize>, Box<Diagnostic>> {
+fn places(wanted: &ExportRequest, names: &[String]) -> Result<Vec<usize>, Box<Diagnostic>> {
     let known: Vec<&str> =
         wanted.signature.parameters.iter().flatten().map(|name| name.as_str()).collect();
     let place = |name: &String| {
@@ -223,7 +236,7 @@ fn places(wanted: &Wanted, names: &[String]) -> Result<Vec<usize>, Box<Diagnosti
     names.iter().map(place).collect()
 }
 
-fn without(wanted: &Wanted, what: Asked) -> Box<Diagnostic> {
+fn without(wanted: &ExportRequest, what: Asked) -> Box<Diagnostic> {
     let Entry { name, ty, program, span, .. } = &wanted.entry;
     let ty = match wanted.signature.ty.as_str() {
         "" => print_type(ty, program),

@@ -2,27 +2,27 @@
 
 use diffeo_base::Name;
 use diffeo_calculus::outside::{Asked, By};
-use diffeo_calculus::term::{Binder, Kind, Term};
+use diffeo_calculus::term::{Binder, Term, TermKind};
 use diffeo_calculus::typing::jet_type;
 use diffeo_calculus::Ty;
-use diffeo_codegen::c::library::Value;
-use diffeo_front::{Entry, Signature, Sizes};
+use diffeo_codegen::c::library::ValueNames;
+use diffeo_front::{Entry, Signature, SizeNames};
 
 /// A parameter or a result.
 #[derive(Clone)]
-pub struct Part {
+pub struct ExportedValue {
     /// Its name.
     pub name: String,
     pub ty: Ty,
     /// The sizes of each of its values, as the program calls them.
-    pub sizes: Vec<Sizes>,
+    pub sizes: Vec<SizeNames>,
 }
 
 /// What a function takes and gives.
 #[derive(Clone)]
 pub struct Sides {
-    pub takes: Vec<Part>,
-    pub gives: Vec<Part>,
+    pub takes: Vec<ExportedValue>,
+    pub gives: Vec<ExportedValue>,
     /// For each parameter of the program, how many of the parameters here it is: a record that the program takes apart is
     /// a parameter for each field.
     pub counts: Vec<usize>,
@@ -38,7 +38,7 @@ impl Sides {
         let mut sizes = signature.takes.iter().cloned();
         let mut part = |name: String, ty: &Ty| {
             let sizes = sizes.by_ref().take(leaf_count(ty)).collect();
-            Part { name, ty: ty.clone(), sizes }
+            ExportedValue { name, ty: ty.clone(), sizes }
         };
         let names = match from {
             Some(from) if signature.parameters.is_empty() => bound(entry, from),
@@ -64,7 +64,8 @@ impl Sides {
             }
             counts.push(takes.len() - before);
         }
-        let gives = Part { name: "result".into(), ty: to.clone(), sizes: signature.gives.clone() };
+        let gives =
+            ExportedValue { name: "result".into(), ty: to.clone(), sizes: signature.gives.clone() };
         Sides { takes, gives: vec![gives], counts }
     }
 
@@ -75,10 +76,10 @@ impl Sides {
         match what {
             Asked::Gradient => Sides { takes, gives: [gives, bars].concat(), counts },
             Asked::Gradients => {
-                let each = |part: Part| {
+                let each = |part: ExportedValue| {
                     let sizes = part.sizes.into_iter();
                     let sizes = sizes.map(|s| [vec![String::new()], s].concat()).collect();
-                    Part { ty: Ty::array(part.ty), sizes, ..part }
+                    ExportedValue { ty: Ty::array(part.ty), sizes, ..part }
                 };
                 let bars = bars.into_iter().map(each).collect();
                 Sides { takes, gives: [gives, bars].concat(), counts }
@@ -95,12 +96,12 @@ impl Sides {
                 Sides { takes: [takes, dots].concat(), gives: [gives, out].concat(), counts }
             }
             Asked::Jet { .. } => {
-                let jet = |part: Part| {
-                    let add = |s: Sizes| [s, vec![String::new()]].concat();
+                let jet = |part: ExportedValue| {
+                    let add = |s: SizeNames| [s, vec![String::new()]].concat();
                     let sizes = part.sizes.into_iter().map(add).collect();
-                    Part { ty: jet_type(&part.ty), sizes, ..part }
+                    ExportedValue { ty: jet_type(&part.ty), sizes, ..part }
                 };
-                let jets = |parts: Vec<Part>| parts.into_iter().map(jet).collect();
+                let jets = |parts: Vec<ExportedValue>| parts.into_iter().map(jet).collect();
                 Sides { takes: jets(takes), gives: jets(gives), counts }
             }
         }
@@ -135,13 +136,13 @@ impl Sides {
 /// What a function that is no definition with parameters, as `def f = fn (x, y) -> …`, calls its parameters.
 fn bound(entry: &Entry, from: &Ty) -> Vec<Option<Name>> {
     let body = &entry.program.globals[entry.global.0 as usize].body;
-    let Kind::Lam(binder, body) = &body.kind else { return Vec::new() };
+    let TermKind::Lam(binder, body) = &body.kind else { return Vec::new() };
     let written =
         |name: &Name| name.starts_with(|c: char| c.is_ascii_alphabetic()).then(|| name.clone());
-    if let (Ty::Tuple(parts), Kind::Let(bindings, _)) = (from, &body.kind) {
+    if let (Ty::Tuple(parts), TermKind::Let(bindings, _)) = (from, &body.kind) {
         let part = |(i, (bound, term)): (usize, &(Binder, Term))| match &term.kind {
-            Kind::Proj(_, at, of) if *at == i => match &of.kind {
-                Kind::Var(var) if *var == binder.var => Some(written(&bound.var.name)),
+            TermKind::Proj(_, at, of) if *at == i => match &of.kind {
+                TermKind::Var(var) if *var == binder.var => Some(written(&bound.var.name)),
                 _ => None,
             },
             _ => None,
@@ -154,8 +155,11 @@ fn bound(entry: &Entry, from: &Ty) -> Vec<Option<Name>> {
     vec![written(&binder.var.name)]
 }
 
-fn ending(parts: &[Part], with: &str) -> Vec<Part> {
-    let named = |part: &Part| Part { name: format!("{}_{with}", part.name), ..part.clone() };
+fn ending(parts: &[ExportedValue], with: &str) -> Vec<ExportedValue> {
+    let named = |part: &ExportedValue| ExportedValue {
+        name: format!("{}_{with}", part.name),
+        ..part.clone()
+    };
     parts.iter().map(named).collect()
 }
 
@@ -177,7 +181,7 @@ fn leaf_count(ty: &Ty) -> usize {
 ///
 /// # Errors
 /// What cannot be given or taken.
-pub fn values(parts: &[Part]) -> Result<Vec<Value>, String> {
+pub fn values(parts: &[ExportedValue]) -> Result<Vec<ValueNames>, String> {
     let mut leaves = Leaves::default();
     for part in parts {
         let mut sizes = part.sizes.iter();
@@ -188,7 +192,7 @@ pub fn values(parts: &[Part]) -> Result<Vec<Value>, String> {
 
 #[derive(Default)]
 struct Leaves {
-    values: Vec<Value>,
+    values: Vec<ValueNames>,
     /// How many arrays have both the last value and the next one in them.
     shared: usize,
 }
@@ -200,7 +204,7 @@ impl Leaves {
         path: Vec<String>,
         ty: &Ty,
         rank: usize,
-        sizes: &mut std::slice::Iter<'_, Sizes>,
+        sizes: &mut std::slice::Iter<'_, SizeNames>,
     ) -> Result<(), String> {
         self.shared = self.shared.min(rank);
         let name = || path.join("_");
@@ -214,7 +218,7 @@ impl Leaves {
             Ty::String if rank > 0 => return Err(format!("`{}` is an array of texts", name())),
             Ty::Real | Ty::Int | Ty::Bool | Ty::Unit | Ty::String => {
                 let sizes = sizes.next().cloned().unwrap_or_default();
-                self.values.push(Value { path, shared: self.shared, sizes });
+                self.values.push(ValueNames { path, shared: self.shared, sizes });
                 self.shared = rank;
             }
             Ty::Tuple(parts) => {

@@ -3,7 +3,7 @@
 use super::value::{Array, Value};
 use crate::data::{is_list, CONS, NIL};
 use crate::lower::value::Interface;
-use diffeo_array::value::Value as Flat;
+use diffeo_array::value::FlatValue;
 use diffeo_base::field_name;
 use diffeo_calculus::array::Array as CoreArray;
 use diffeo_calculus::ty::{DataDecl, Ty};
@@ -38,39 +38,42 @@ impl Misfit {
 
 /// The types of a program, for values of them.
 #[derive(Clone, Copy)]
-pub(super) struct Code<'c> {
+pub(super) struct ValueTypes<'c> {
     pub datas: &'c [DataDecl],
 }
 
 /// A part of an argument, as compiled code takes it.
-enum Part<'v> {
+enum ArgumentPart<'v> {
     Real(f64),
     Int(i64),
     Bool(bool),
     Reals(&'v Array<'v, f64>),
     Ints(&'v Array<'v, i64>),
     Bools(&'v Array<'v, bool>),
-    Flat(Flat),
+    Flat(FlatValue),
 }
 
 /// The arguments of compiled code, kept for the call. Their memory is used again by the next call: see
 /// [`Arguments::again`].
 #[derive(Default)]
 pub(super) struct Arguments<'v> {
-    parts: Vec<Part<'v>>,
+    parts: Vec<ArgumentPart<'v>>,
     /// The sizes of all arrays.
     sizes: Vec<i64>,
     /// Memory for what a call is shown.
     shown: Vec<Arg<'static>>,
 }
 
-impl Part<'_> {
+impl ArgumentPart<'_> {
     fn sizes(&self) -> &[usize] {
         match self {
-            Part::Reals(array) => &array.sizes,
-            Part::Ints(array) => &array.sizes,
-            Part::Bools(array) => &array.sizes,
-            Part::Real(_) | Part::Int(_) | Part::Bool(_) | Part::Flat(_) => &[],
+            ArgumentPart::Reals(array) => &array.sizes,
+            ArgumentPart::Ints(array) => &array.sizes,
+            ArgumentPart::Bools(array) => &array.sizes,
+            ArgumentPart::Real(_)
+            | ArgumentPart::Int(_)
+            | ArgumentPart::Bool(_)
+            | ArgumentPart::Flat(_) => &[],
         }
     }
 }
@@ -100,13 +103,13 @@ impl<'v> Arguments<'v> {
             let (sizes, others) = rest.split_at(part.sizes().len());
             rest = others;
             args.push(match part {
-                Part::Real(x) => Arg::Real(*x),
-                Part::Int(n) => Arg::Int(*n),
-                Part::Bool(b) => Arg::Bool(*b),
-                Part::Reals(array) => Arg::Reals(&array.data, sizes),
-                Part::Ints(array) => Arg::Ints(&array.data, sizes),
-                Part::Bools(array) => Arg::Bools(&array.data, sizes),
-                Part::Flat(value) => Arg::Value(value),
+                ArgumentPart::Real(x) => Arg::Real(*x),
+                ArgumentPart::Int(n) => Arg::Int(*n),
+                ArgumentPart::Bool(b) => Arg::Bool(*b),
+                ArgumentPart::Reals(array) => Arg::Reals(&array.data, sizes),
+                ArgumentPart::Ints(array) => Arg::Ints(&array.data, sizes),
+                ArgumentPart::Bools(array) => Arg::Bools(&array.data, sizes),
+                ArgumentPart::Flat(value) => Arg::Value(value),
             });
         }
         let result = call(&args);
@@ -120,17 +123,17 @@ impl<'v> Arguments<'v> {
     /// The value does not fit the type.
     pub fn add(&mut self, interface: &Interface, value: &'v Value<'v>, ty: &Ty) -> Converted<()> {
         match (value, ty) {
-            (Value::Real(x), Ty::Real) => self.parts.push(Part::Real(*x)),
-            (Value::Int(n), Ty::Int) => self.parts.push(Part::Int(*n)),
-            (Value::Bool(b), Ty::Bool) => self.parts.push(Part::Bool(*b)),
+            (Value::Real(x), Ty::Real) => self.parts.push(ArgumentPart::Real(*x)),
+            (Value::Int(n), Ty::Int) => self.parts.push(ArgumentPart::Int(*n)),
+            (Value::Bool(b), Ty::Bool) => self.parts.push(ArgumentPart::Bool(*b)),
             (Value::Reals(a), Ty::Array(_)) if is_dense(ty, &Ty::Real, a) => {
-                self.parts.push(Part::Reals(a));
+                self.parts.push(ArgumentPart::Reals(a));
             }
             (Value::Ints(a), Ty::Array(_)) if is_dense(ty, &Ty::Int, a) => {
-                self.parts.push(Part::Ints(a));
+                self.parts.push(ArgumentPart::Ints(a));
             }
             (Value::Bools(a), Ty::Array(_)) if is_dense(ty, &Ty::Bool, a) => {
-                self.parts.push(Part::Bools(a));
+                self.parts.push(ArgumentPart::Bools(a));
             }
             (Value::Tuple(parts), Ty::Tuple(types))
                 if parts.len() == types.len() && interface.is_unboxed(ty) =>
@@ -151,8 +154,8 @@ impl<'v> Arguments<'v> {
                 }
             }
             _ => {
-                let value = Code { datas: interface.datas() }.core(value, ty)?;
-                self.parts.extend(interface.flat(&value, ty).into_iter().map(Part::Flat));
+                let value = ValueTypes { datas: interface.datas() }.core(value, ty)?;
+                self.parts.extend(interface.flat(&value, ty).into_iter().map(ArgumentPart::Flat));
             }
         }
         Ok(())
@@ -220,7 +223,7 @@ pub(super) fn result(
     let width = interface.width(ty);
     let flat = (i..i + width).map(|i| results.value(i)).collect();
     *next += width;
-    Code { datas: interface.datas() }.host(&interface.core(flat, ty), ty)
+    ValueTypes { datas: interface.datas() }.host(&interface.core(flat, ty), ty)
 }
 
 /// Whether a type is an array of numbers or truth values, of any number of indices.
@@ -233,7 +236,7 @@ fn is_numbers(ty: &Ty) -> bool {
     }
 }
 
-impl Code<'_> {
+impl ValueTypes<'_> {
     /// The declaration of a variant type and its arguments.
     fn variant<'a>(&'a self, ty: &'a Ty) -> Option<(&'a DataDecl, &'a [Ty])> {
         match ty {

@@ -4,7 +4,7 @@
 //! run at once; each lease is used by one thread at a time. The evaluator, of which there is one for each function, takes
 //! over what is not compiled, and where a derivative is nan.
 
-use super::code::{result, Arguments, Code};
+use super::code::{result, Arguments, ValueTypes};
 use super::{sides, Error, FromDiffeo, Program, ToDiffeo, Type, Types, Value, World};
 use crate::lower::value::Interface;
 use crate::lower::Lowered;
@@ -558,7 +558,7 @@ impl Function {
         inner.program.world.with(|world| {
             let Definition { entry, machine } = &mut world.definitions[inner.place];
             let (from, to) = sides(&entry.ty);
-            let code = Code { datas: &entry.program.datas };
+            let code = ValueTypes { datas: &entry.program.datas };
             let is_function = matches!(entry.ty, Ty::Fun(_));
             let given = match is_function {
                 true => code.core(argument, from).map_err(|m| self.misfit(&m.explain()))?,

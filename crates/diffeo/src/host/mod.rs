@@ -277,13 +277,13 @@ impl World {
 /// It is none of the type.
 #[doc(hidden)]
 pub fn to_core(value: &Value<'_>, ty: &Ty, datas: &[DataDecl]) -> Result<Core, String> {
-    code::Code { datas }.core(value, ty).map_err(|misfit| misfit.explain())
+    code::ValueTypes { datas }.core(value, ty).map_err(|misfit| misfit.explain())
 }
 
 /// One of the evaluator's values: for benchmarks of one engine.
 #[doc(hidden)]
 pub fn from_core(value: &Core, ty: &Ty, datas: &[DataDecl]) -> Value<'static> {
-    code::Code { datas }.host(value, ty)
+    code::ValueTypes { datas }.host(value, ty)
 }
 
 /// Domain and range; both the type itself for a constant.

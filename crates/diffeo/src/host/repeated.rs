@@ -3,11 +3,11 @@
 //! What comes in is a function of a vector, and of data or nothing else; the data are converted once. What always holds:
 //! where there is machine code, a call allocates nothing beyond what the program itself makes.
 
-use super::code::Code;
+use super::code::ValueTypes;
 use super::function::{Failed, Function, Running};
 use super::{Array, Error, Value};
 use crate::Message;
-use diffeo_array::value::Value as Flat;
+use diffeo_array::value::FlatValue;
 use diffeo_calculus::eval::Limits;
 use diffeo_calculus::ty::Ty;
 use diffeo_codegen::engine::Arg;
@@ -28,7 +28,7 @@ pub(crate) enum Undefined {
 pub(crate) struct Repeated<'f> {
     function: &'f Function,
     /// The function's value and gradient, where that is compiled.
-    running: Option<(Box<Running>, Vec<Flat>)>,
+    running: Option<(Box<Running>, Vec<FlatValue>)>,
     data: Option<&'f Value<'f>>,
     interrupt: Arc<AtomicBool>,
     /// Those of all calls together.
@@ -54,7 +54,7 @@ impl<'f> Repeated<'f> {
         if let Some(data) = data {
             let Ty::Tuple(parts) = &running.from else { return Ok(repeated) };
             let datas = running.interface.datas();
-            let value = Code { datas }.core(data, &parts[1]);
+            let value = ValueTypes { datas }.core(data, &parts[1]);
             let value = value.map_err(|why| function.misfit(&why.explain()))?;
             flat = running.interface.flat(&value, &parts[1]);
         }

@@ -4,7 +4,7 @@
 use super::Lower;
 use diffeo_base::{deep, Name, Span};
 use diffeo_calculus::prim::{DiffOp, Lifting, Prim};
-use diffeo_calculus::term::{Binder, Control, GlobalId, Kind, Program, Term, Var};
+use diffeo_calculus::term::{Binder, Control, GlobalId, Program, Term, TermKind, Var};
 use diffeo_calculus::Ty;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -52,9 +52,11 @@ pub(super) fn derivative(
         let mut pending = vec![&program.globals[global.0 as usize].body];
         while let Some(term) = pending.pop() {
             match &term.kind {
-                Kind::Global(id) if seen.insert(*id) => globals.push((*id, Some(place(term.span)))),
-                Kind::Diff(diff, _) if such(diff.op) => return Some(place(term.span)),
-                Kind::Prim(Prim::Lift(lift), _) => match lift.what {
+                TermKind::Global(id) if seen.insert(*id) => {
+                    globals.push((*id, Some(place(term.span))))
+                }
+                TermKind::Diff(diff, _) if such(diff.op) => return Some(place(term.span)),
+                TermKind::Prim(Prim::Lift(lift), _) => match lift.what {
                     Lifting::Lift
                     | Lifting::Lower
                     | Lifting::Captures
@@ -65,23 +67,23 @@ pub(super) fn derivative(
                     | Lifting::Blame(_)
                     | Lifting::Warn => return Some(place(term.span)),
                 },
-                Kind::Global(_)
-                | Kind::Var(_)
-                | Kind::Lit(_)
-                | Kind::Lam(..)
-                | Kind::App(..)
-                | Kind::Let(..)
-                | Kind::LetRec(..)
-                | Kind::Tuple(..)
-                | Kind::Proj(..)
-                | Kind::Con(..)
-                | Kind::Case(_)
-                | Kind::If(..)
-                | Kind::Array(..)
-                | Kind::Build(_)
-                | Kind::Loop(_)
-                | Kind::Prim(..)
-                | Kind::Diff(..) => {}
+                TermKind::Global(_)
+                | TermKind::Var(_)
+                | TermKind::Lit(_)
+                | TermKind::Lam(..)
+                | TermKind::App(..)
+                | TermKind::Let(..)
+                | TermKind::LetRec(..)
+                | TermKind::Tuple(..)
+                | TermKind::Proj(..)
+                | TermKind::Con(..)
+                | TermKind::Case(_)
+                | TermKind::If(..)
+                | TermKind::Array(..)
+                | TermKind::Build(_)
+                | TermKind::Loop(_)
+                | TermKind::Prim(..)
+                | TermKind::Diff(..) => {}
             }
             term.each_child(|child| pending.push(child));
         }
@@ -90,7 +92,7 @@ pub(super) fn derivative(
 }
 
 /// What is known of a function where it stands.
-struct Found {
+struct FunctionFacts {
     /// The name that messages call it by.
     shown: Name,
     /// The variable that it is itself called by within.
@@ -102,15 +104,15 @@ struct Found {
 }
 
 /// A function that a walk is in.
-struct Open {
+struct OpenFunction {
     captured: Vec<u32>,
     seen: HashSet<u32>,
 }
 
 /// A walk over a definition.
-struct Walk<'c, 'p> {
+struct DefinitionWalk<'c, 'p> {
     cx: &'c mut Lower<'p>,
-    open: Vec<Open>,
+    open: Vec<OpenFunction>,
     /// Within how many functions a variable is bound.
     depth: HashMap<u32, usize>,
     binders: HashMap<u32, &'p Binder>,
@@ -124,13 +126,21 @@ impl<'p> Lower<'p> {
         }
         let program = self.program;
         let definition = &program.globals[global.0 as usize];
-        let mut walk =
-            Walk { cx: self, open: Vec::new(), depth: HashMap::new(), binders: HashMap::new() };
+        let mut walk = DefinitionWalk {
+            cx: self,
+            open: Vec::new(),
+            depth: HashMap::new(),
+            binders: HashMap::new(),
+        };
         match (&definition.body.kind, &definition.ty) {
-            (Kind::Lam(parameter, body), Ty::Fun(ty)) => {
+            (TermKind::Lam(parameter, body), Ty::Fun(ty)) => {
                 let name = definition.name.clone();
-                let found =
-                    Found { shown: name, itself: None, ty: Some(ty.clone()), definition: true };
+                let found = FunctionFacts {
+                    shown: name,
+                    itself: None,
+                    ty: Some(ty.clone()),
+                    definition: true,
+                };
                 walk.lambda(parameter, body, definition.span, found);
             }
             _ => walk.term(&definition.body),
@@ -138,7 +148,7 @@ impl<'p> Lower<'p> {
     }
 }
 
-impl<'p> Walk<'_, 'p> {
+impl<'p> DefinitionWalk<'_, 'p> {
     fn bind(&mut self, binder: &'p Binder) {
         self.depth.insert(binder.var.id, self.open.len());
         self.binders.insert(binder.var.id, binder);
@@ -161,9 +171,9 @@ impl<'p> Walk<'_, 'p> {
         parameter: &'p Binder,
         body: &'p Term,
         span: Span,
-        Found { shown, itself, ty, definition }: Found,
+        FunctionFacts { shown, itself, ty, definition }: FunctionFacts,
     ) {
-        self.open.push(Open { captured: Vec::new(), seen: HashSet::new() });
+        self.open.push(OpenFunction { captured: Vec::new(), seen: HashSet::new() });
         self.bind(parameter);
         self.term(body);
         let Some(open) = self.open.pop() else { return };
@@ -190,18 +200,18 @@ impl<'p> Walk<'_, 'p> {
 
     fn kind(&mut self, term: &'p Term) {
         match &term.kind {
-            Kind::Var(var) => self.variable(var),
-            Kind::Lam(parameter, body) => {
+            TermKind::Var(var) => self.variable(var),
+            TermKind::Lam(parameter, body) => {
                 let shown = Name::new("fn");
-                let found = Found { shown, itself: None, ty: None, definition: false };
+                let found = FunctionFacts { shown, itself: None, ty: None, definition: false };
                 self.lambda(parameter, body, term.span, found);
             }
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 for (binder, value) in bindings {
                     match (&value.kind, &binder.ty) {
-                        (Kind::Lam(parameter, inner), Ty::Fun(ty)) => {
+                        (TermKind::Lam(parameter, inner), Ty::Fun(ty)) => {
                             let (name, ty) = (binder.var.name.clone(), ty.clone());
-                            let found = Found {
+                            let found = FunctionFacts {
                                 shown: name,
                                 itself: None,
                                 ty: Some(ty),
@@ -215,17 +225,17 @@ impl<'p> Walk<'_, 'p> {
                 }
                 self.term(body);
             }
-            Kind::LetRec(binder, f, body) => {
+            TermKind::LetRec(binder, f, body) => {
                 self.bind(binder);
-                if let (Kind::Lam(parameter, inner), Ty::Fun(ty)) = (&f.kind, &binder.ty) {
+                if let (TermKind::Lam(parameter, inner), Ty::Fun(ty)) = (&f.kind, &binder.ty) {
                     let name = binder.var.name.clone();
                     let (itself, ty) = (Some(binder.var.id), Some(ty.clone()));
-                    let found = Found { shown: name, itself, ty, definition: false };
+                    let found = FunctionFacts { shown: name, itself, ty, definition: false };
                     self.lambda(parameter, inner, f.span, found);
                 }
                 self.term(body);
             }
-            Kind::Case(case) => {
+            TermKind::Case(case) => {
                 self.term(&case.scrutinee);
                 for arm in &case.arms {
                     arm.binders.iter().for_each(|binder| self.bind(binder));
@@ -235,12 +245,12 @@ impl<'p> Walk<'_, 'p> {
                     self.term(default);
                 }
             }
-            Kind::Build(build) => {
+            TermKind::Build(build) => {
                 self.term(&build.count);
                 self.bind(&build.index);
                 self.term(&build.body);
             }
-            Kind::Loop(l) => {
+            TermKind::Loop(l) => {
                 self.term(&l.init);
                 if let Control::Count { index, count } = &l.control {
                     self.term(count);
@@ -252,16 +262,16 @@ impl<'p> Walk<'_, 'p> {
                 }
                 self.term(&l.body);
             }
-            Kind::Global(_)
-            | Kind::Lit(_)
-            | Kind::App(..)
-            | Kind::Tuple(..)
-            | Kind::Proj(..)
-            | Kind::Con(..)
-            | Kind::If(..)
-            | Kind::Array(..)
-            | Kind::Prim(..)
-            | Kind::Diff(..) => term.each_child(|child| self.term(child)),
+            TermKind::Global(_)
+            | TermKind::Lit(_)
+            | TermKind::App(..)
+            | TermKind::Tuple(..)
+            | TermKind::Proj(..)
+            | TermKind::Con(..)
+            | TermKind::If(..)
+            | TermKind::Array(..)
+            | TermKind::Prim(..)
+            | TermKind::Diff(..) => term.each_child(|child| self.term(child)),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::sym::Sym;
 use super::Lower;
-use diffeo_array::ir::{Atom, Carried, Check, Op, Reduction, Scalar, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Carried, Check, FlatTy, Op, Reduction, Scalar, SiteId};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use diffeo_calculus::term::Build;
@@ -15,14 +15,14 @@ impl<'p> Lower<'p> {
     /// The rank of an array of Flat.
     pub(super) fn rank(&self, array: &Atom) -> u8 {
         match self.f.builder.ty(array) {
-            Flat::Array(_, rank) => rank,
-            Flat::Real
-            | Flat::Int
-            | Flat::Bool
-            | Flat::Text
-            | Flat::Box(_)
-            | Flat::Acc(_)
-            | Flat::Stack(_) => 0,
+            FlatTy::Array(_, rank) => rank,
+            FlatTy::Real
+            | FlatTy::Int
+            | FlatTy::Bool
+            | FlatTy::Text
+            | FlatTy::Box(_)
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_) => 0,
         }
     }
 
@@ -250,7 +250,7 @@ impl<'p> Lower<'p> {
         at: SiteId,
         element: &mut dyn FnMut(&mut Self, Atom) -> Atom,
     ) -> Atom {
-        let index = self.f.builder.var(Flat::Int, None);
+        let index = self.f.builder.var(FlatTy::Int, None);
         self.f.builder.open();
         let value = element(self, Atom::Var(index));
         let body = self.f.builder.close(vec![value]);
@@ -268,7 +268,7 @@ impl<'p> Lower<'p> {
         at: SiteId,
         element: &mut dyn FnMut(&mut Self, Atom) -> Atom,
     ) -> Atom {
-        let index = self.f.builder.var(Flat::Int, None);
+        let index = self.f.builder.var(FlatTy::Int, None);
         self.f.builder.open();
         let value = element(self, Atom::Var(index));
         let body = self.f.builder.close(vec![value]);
@@ -279,10 +279,10 @@ impl<'p> Lower<'p> {
     pub(super) fn sum_of(&mut self, build: &'p Build, at: SiteId) -> Sym {
         let place = self.site(build.count.span);
         let Some(count) = self.count(build, place) else { return Sym::Never };
-        let index = self.f.builder.var(Flat::Int, None);
+        let index = self.f.builder.var(FlatTy::Int, None);
         self.f.builder.open();
         self.bind(&build.index, Sym::Leaf(Atom::Var(index)));
-        let value = self.scalar(&build.body).unwrap_or(Atom::Unused(Flat::Real));
+        let value = self.scalar(&build.body).unwrap_or(Atom::Unused(FlatTy::Real));
         let body = self.f.builder.close(vec![value]);
         Sym::Leaf(self.one(at, Op::Reduce { how: vec![Reduction::Add], count, index, body }))
     }
@@ -293,8 +293,8 @@ impl<'p> Lower<'p> {
         if *ty == Ty::Int {
             let Some(array) = arrays.first() else { return Sym::Never };
             let count = self.dim(array, 0, at);
-            let index = self.f.builder.var(Flat::Int, None);
-            let param = self.f.builder.var(Flat::Int, None);
+            let index = self.f.builder.var(FlatTy::Int, None);
+            let param = self.f.builder.var(FlatTy::Int, None);
             self.f.builder.open();
             let element = self.one(at, Op::Get(array.clone(), vec![Atom::Var(index)]));
             let total = self.int(IntOp::Add, Atom::Var(param), element, at);

@@ -3,7 +3,7 @@
 use super::shape::Shape;
 use super::sym::Sym;
 use super::Lower;
-use diffeo_array::ir::{Atom, Block, Carried, Check, Op, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Block, Carried, Check, FlatTy, Op, SiteId};
 use diffeo_calculus::term::{Binder, Build, Case, Control, Loop, Term};
 
 /// How often a loop is lowered again because what was known of its state did not stay so; after that nothing
@@ -154,7 +154,7 @@ impl<'p> Lower<'p> {
             self.bind(&l.state, state);
             let index = match &l.control {
                 Control::Count { index, .. } => {
-                    let var = self.f.builder.var(Flat::Int, None);
+                    let var = self.f.builder.var(FlatTy::Int, None);
                     self.bind(index, Sym::Leaf(Atom::Var(var)));
                     Some(var)
                 }
@@ -194,7 +194,7 @@ impl<'p> Lower<'p> {
     pub(super) fn build(&mut self, build: &'p Build, at: SiteId) -> Sym {
         let Some(count) = self.count(build, at) else { return Sym::Never };
         let shape = self.plain(&build.element);
-        let index = self.f.builder.var(Flat::Int, None);
+        let index = self.f.builder.var(FlatTy::Int, None);
         self.f.builder.open();
         self.bind(&build.index, Sym::Leaf(Atom::Var(index)));
         let value = self.term(&build.body);

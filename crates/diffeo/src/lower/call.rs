@@ -16,7 +16,7 @@ use diffeo_array::ir::{
     self, Atom, Block, BoxId, ConstantId, FunctionId, Inlined, Op, SiteId, Stop, Variant,
 };
 use diffeo_base::Name;
-use diffeo_calculus::term::{GlobalId, Kind};
+use diffeo_calculus::term::{GlobalId, TermKind};
 use diffeo_calculus::Ty;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -55,13 +55,13 @@ pub(super) struct Instance<'p> {
     lambda: Rc<Lambda<'p>>,
     key: Key,
     function: FunctionId,
-    result: Outcome,
+    result: ResultShape,
     /// The instance that calls it first.
     caller: Option<usize>,
 }
 
 /// The shape of a result.
-enum Outcome {
+enum ResultShape {
     Known(Shape),
     /// It is being lowered. If it has been asked for, it was said to be the plain one.
     Open {
@@ -72,7 +72,7 @@ enum Outcome {
 /// A constant.
 pub(super) struct Constant {
     id: ConstantId,
-    result: Outcome,
+    result: ResultShape,
 }
 
 /// A type of functions in boxes.
@@ -123,11 +123,11 @@ impl<'p> Lower<'p> {
         let program = self.program;
         let definition = &program.globals[global.0 as usize];
         match &definition.body.kind {
-            Kind::Lam(parameter, _) => {
+            TermKind::Lam(parameter, _) => {
                 self.analyse(global);
                 Sym::Known(parameter.var.id, Rc::new([]))
             }
-            Kind::Lit(literal) => self.literal(literal, at),
+            TermKind::Lit(literal) => self.literal(literal, at),
             _ => {
                 let (id, shape) = self.constant(global, &definition.ty);
                 let atoms = self.ops(at, Op::Constant(id));
@@ -140,8 +140,8 @@ impl<'p> Lower<'p> {
         let plain = self.plain(ty);
         if let Some(constant) = self.constants.get_mut(&global) {
             let shape = match &mut constant.result {
-                Outcome::Known(shape) => shape.clone(),
-                Outcome::Open { asked } => {
+                ResultShape::Known(shape) => shape.clone(),
+                ResultShape::Open { asked } => {
                     *asked = true;
                     plain
                 }
@@ -156,11 +156,12 @@ impl<'p> Lower<'p> {
         let id = ConstantId(self.module.constants.len() as u32);
         self.module.constants.push(ir::Constant { name, init });
         if plain.has_dynamic() {
-            self.constants.insert(global, Constant { id, result: Outcome::Open { asked: false } });
+            self.constants
+                .insert(global, Constant { id, result: ResultShape::Open { asked: false } });
             self.lower_constant(global);
             return self.constant(global, ty);
         }
-        self.constants.insert(global, Constant { id, result: Outcome::Known(plain.clone()) });
+        self.constants.insert(global, Constant { id, result: ResultShape::Known(plain.clone()) });
         self.jobs.push_back(Job::Constant(global));
         (id, plain)
     }
@@ -178,12 +179,12 @@ impl<'p> Lower<'p> {
         let known = self.shape_of(&value);
         let known = self.knowledge(&known, &plain);
         let shape = match self.constants.get_mut(&global) {
-            Some(Constant { result: result @ Outcome::Open { asked: false }, .. }) => {
-                *result = Outcome::Known(known.clone());
+            Some(Constant { result: result @ ResultShape::Open { asked: false }, .. }) => {
+                *result = ResultShape::Known(known.clone());
                 known
             }
             Some(Constant { result, .. }) => {
-                *result = Outcome::Known(plain.clone());
+                *result = ResultShape::Known(plain.clone());
                 plain
             }
             None => plain,
@@ -368,8 +369,8 @@ impl<'p> Lower<'p> {
         if let Some(i) = self.by_key.get(&key) {
             let instance = &mut self.instances[*i];
             let shape = match &mut instance.result {
-                Outcome::Known(shape) => shape.clone(),
-                Outcome::Open { asked } => {
+                ResultShape::Known(shape) => shape.clone(),
+                ResultShape::Open { asked } => {
                     *asked = true;
                     plain
                 }
@@ -388,8 +389,11 @@ impl<'p> Lower<'p> {
         let i = self.instances.len();
         self.by_key.insert(key.clone(), i);
         let open = plain.has_dynamic();
-        let result =
-            if open { Outcome::Open { asked: false } } else { Outcome::Known(plain.clone()) };
+        let result = if open {
+            ResultShape::Open { asked: false }
+        } else {
+            ResultShape::Known(plain.clone())
+        };
         let caller = self.f.instance;
         self.instances.push(Instance { lambda: lambda.clone(), key, function, result, caller });
         if !open {
@@ -398,8 +402,8 @@ impl<'p> Lower<'p> {
         }
         diffeo_base::deep(|| self.lower_instance(i));
         match &self.instances[i].result {
-            Outcome::Known(shape) => (function, shape.clone()),
-            Outcome::Open { .. } => (function, plain),
+            ResultShape::Known(shape) => (function, shape.clone()),
+            ResultShape::Open { .. } => (function, plain),
         }
     }
 
@@ -421,10 +425,10 @@ impl<'p> Lower<'p> {
         let known = self.knowledge(&known, &plain);
         let result = &mut self.instances[i].result;
         let shape = match result {
-            Outcome::Open { asked: false } => known,
-            Outcome::Open { asked: true } | Outcome::Known(_) => plain,
+            ResultShape::Open { asked: false } => known,
+            ResultShape::Open { asked: true } | ResultShape::Known(_) => plain,
         };
-        *result = Outcome::Known(shape.clone());
+        *result = ResultShape::Known(shape.clone());
         let results = self.store(&value, &shape, at);
         self.end(function, results, saved);
     }
@@ -458,7 +462,7 @@ impl<'p> Lower<'p> {
         let apply = match self.functions[k].apply {
             Some(apply) => apply,
             None => {
-                let params = [vec![ir::Ty::Box(id)], self.types(&from)].concat();
+                let params = [vec![ir::FlatTy::Box(id)], self.types(&from)].concat();
                 let apply = self.glue("apply", &params, self.types(&to));
                 self.functions[k].apply = Some(apply);
                 apply

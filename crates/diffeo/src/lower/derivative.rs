@@ -16,7 +16,7 @@ use super::shape::Shape;
 use super::sym::Sym;
 use super::{Lower, Nan};
 use diffeo_array::ad::{differentiable, factorials, Orders, Rule};
-use diffeo_array::ir::{Atom, BoxId, Elem, FunctionId, Op, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, BoxId, Elem, FlatTy, FunctionId, Op, SiteId};
 use diffeo_base::Span;
 use diffeo_calculus::eval::derivative::jet_coefficients;
 use diffeo_calculus::prim::{Diff, DiffOp};
@@ -36,7 +36,7 @@ const MOST_TYPES: usize = 1000;
 
 /// What is computed of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum What {
+pub(super) enum DerivativeKind {
     /// `captured ++ S ++ T → S`: the gradient for a cotangent.
     Rd,
     /// `captured ++ S → T ++ residuals`: the value, and a box for the pullback, `residuals ++ T ++ S ++ T → S`.
@@ -60,10 +60,10 @@ pub(super) struct Pullback {
 
 /// The derivative of a function.
 pub(super) struct Derivative {
-    what: What,
+    what: DerivativeKind,
     /// The function declared for it.
     wrapper: FunctionId,
-    /// Of [`What::Vjp`]: the pullback and the type of residuals.
+    /// Of [`DerivativeKind::Vjp`]: the pullback and the type of residuals.
     pullback: Option<(FunctionId, BoxId)>,
     /// The function.
     of: FunctionId,
@@ -75,11 +75,11 @@ pub(super) struct Derivative {
     place: Span,
     /// Whether a nan in it stops the program.
     watched: bool,
-    state: State,
+    state: DerivativeState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum DerivativeState {
     Declared,
     /// What is differentiated within the function is being made.
     Open,
@@ -202,7 +202,7 @@ impl<'p> Lower<'p> {
         args.extend(self.store(&dot, &from, at));
         let results = [self.types(&to), self.types(&to)].concat();
         let i = self.declare_derivative(
-            What::Jet(Orders::FIRST, false),
+            DerivativeKind::Jet(Orders::FIRST, false),
             function,
             count,
             &args,
@@ -230,7 +230,7 @@ impl<'p> Lower<'p> {
         args.extend(self.store(x, &from, at));
         args.extend(self.store(cotangent, &to, at));
         let results = self.types(&from);
-        let i = self.declare_derivative(What::Rd, function, count, &args, results, at);
+        let i = self.declare_derivative(DerivativeKind::Rd, function, count, &args, results, at);
         self.derivatives[i].watched |= self.is_watched();
         let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
         self.load(&from, &mut atoms.into_iter())
@@ -245,19 +245,19 @@ impl<'p> Lower<'p> {
         let count = captured.len();
         let mut args = captured;
         args.extend(self.store(x, &from, at));
-        let id = match self.by_function.get(&(What::Vjp, function)) {
+        let id = match self.by_function.get(&(DerivativeKind::Vjp, function)) {
             Some(known) => self.derivatives[*known].pullback.map(|(_, id)| id),
             None => None,
         };
         let id = id.unwrap_or_else(|| self.residuals_box(function));
         let (point, value) = (self.types(&from), self.types(&to));
-        let results = [value.clone(), vec![Flat::Box(id)]].concat();
-        let i = self.declare_derivative(What::Vjp, function, count, &args, results, at);
+        let results = [value.clone(), vec![FlatTy::Box(id)]].concat();
+        let i = self.declare_derivative(DerivativeKind::Vjp, function, count, &args, results, at);
         let pull = match self.derivatives[i].pullback {
             Some((pull, _)) => pull,
             None => {
                 let name = format!("{}.pull", self.module.functions[function.0 as usize].name);
-                let params = [vec![Flat::Box(id)], value.clone(), point.clone(), value].concat();
+                let params = [vec![FlatTy::Box(id)], value.clone(), point.clone(), value].concat();
                 let pull = self.glue(&name, &params, point);
                 self.derivatives[i].pullback = Some((pull, id));
                 self.declared.insert(pull, i);
@@ -266,7 +266,7 @@ impl<'p> Lower<'p> {
         };
         let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
         let y = self.load(&to, &mut atoms);
-        let residuals = Shape::Leaf(Flat::Box(id));
+        let residuals = Shape::Leaf(FlatTy::Box(id));
         let captured = [self.load(&residuals, &mut atoms), y.clone(), x.clone()];
         // Functions of Core have lower numbers.
         let number = u32::MAX - i as u32;
@@ -299,7 +299,7 @@ impl<'p> Lower<'p> {
             args.extend(self.store(&value, &from, at));
         }
         let results = vec![self.types(&to); total].concat();
-        let what = What::Jet(orders, variable);
+        let what = DerivativeKind::Jet(orders, variable);
         let i = self.declare_derivative(what, function, count, &args, results, at);
         self.derivatives[i].watched |= self.is_watched();
         let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
@@ -331,7 +331,7 @@ impl<'p> Lower<'p> {
         if let Some(function) = known {
             return Some(Callee { function, captured: atoms, from, to });
         }
-        let mut params: Vec<Flat> = shapes.iter().flat_map(|shape| self.types(shape)).collect();
+        let mut params: Vec<FlatTy> = shapes.iter().flat_map(|shape| self.types(shape)).collect();
         params.extend(self.types(&from));
         let function = self.glue("pullback", &params, self.types(&to));
         if let Some(pullback) = self.pullbacks.get_mut(&id) {
@@ -371,24 +371,24 @@ impl<'p> Lower<'p> {
     /// The function for a derivative, with such arguments.
     fn declare_derivative(
         &mut self,
-        what: What,
+        what: DerivativeKind,
         of: FunctionId,
         captured: usize,
         args: &[Atom],
-        results: Vec<Flat>,
+        results: Vec<FlatTy>,
         at: SiteId,
     ) -> usize {
         if let Some(known) = self.by_function.get(&(what, of)) {
             return *known;
         }
         let kind = match what {
-            What::Rd => "rd",
-            What::Vjp => "vjp",
-            What::Jet(Orders::FIRST, false) => "jvp",
-            What::Jet(..) => "jet",
+            DerivativeKind::Rd => "rd",
+            DerivativeKind::Vjp => "vjp",
+            DerivativeKind::Jet(Orders::FIRST, false) => "jvp",
+            DerivativeKind::Jet(..) => "jet",
         };
         let name = format!("{}.{kind}", self.module.functions[of.0 as usize].name);
-        let params: Vec<Flat> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
+        let params: Vec<FlatTy> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
         let wrapper = self.glue(&name, &params, results);
         let i = self.derivatives.len();
         self.by_function.insert((what, of), i);
@@ -403,7 +403,7 @@ impl<'p> Lower<'p> {
             taken,
             place,
             watched: false,
-            state: State::Declared,
+            state: DerivativeState::Declared,
         });
         i
     }
@@ -425,18 +425,18 @@ impl<'p> Lower<'p> {
         }
         let shape = self.shape_of(value);
         let atoms = self.store(value, &shape, at);
-        let varies = |ty: &Flat| match ty {
-            Flat::Real | Flat::Array(Elem::Real | Elem::Box(_), _) | Flat::Box(_) => true,
-            Flat::Int
-            | Flat::Bool
-            | Flat::Text
-            | Flat::Array(..)
-            | Flat::Acc(_)
-            | Flat::Stack(_) => false,
+        let varies = |ty: &FlatTy| match ty {
+            FlatTy::Real | FlatTy::Array(Elem::Real | Elem::Box(_), _) | FlatTy::Box(_) => true,
+            FlatTy::Int
+            | FlatTy::Bool
+            | FlatTy::Text
+            | FlatTy::Array(..)
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_) => false,
         };
-        let types: Vec<Flat> = atoms.iter().map(|atom| self.f.builder.ty(atom)).collect();
-        let kept = |(atom, ty): &(&Atom, &Flat)| matches!(atom, Atom::Var(_)) && varies(ty);
-        let (args, params): (Vec<Atom>, Vec<Flat>) =
+        let types: Vec<FlatTy> = atoms.iter().map(|atom| self.f.builder.ty(atom)).collect();
+        let kept = |(atom, ty): &(&Atom, &FlatTy)| matches!(atom, Atom::Var(_)) && varies(ty);
+        let (args, params): (Vec<Atom>, Vec<FlatTy>) =
             atoms.iter().zip(&types).filter(kept).map(|(a, t)| (a.clone(), t.clone())).unzip();
         if args.is_empty() {
             return value.clone();
@@ -485,7 +485,7 @@ impl<'p> Lower<'p> {
         further: usize,
         name: &str,
     ) -> FunctionId {
-        let params: Vec<Flat> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
+        let params: Vec<FlatTy> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
         let wrapper = self.glue(name, &params, self.types(&callee.to));
         let saved = self.begin(wrapper, SiteId(0));
         let mut params = self.params(wrapper);
@@ -528,15 +528,15 @@ impl<'p> Lower<'p> {
     /// The function that [`Rule::function`] asks for.
     fn rule(&mut self, diff: &Diff, callee: &Callee, rule: &Callee, args: &[Atom]) -> FunctionId {
         let at = SiteId(0);
-        let varies = |cx: &Self, types: &[Flat]| -> Vec<bool> {
+        let varies = |cx: &Self, types: &[FlatTy]| -> Vec<bool> {
             types.iter().map(|ty| differentiable(&cx.module, ty)).collect()
         };
         let (from, to) = (self.types(&callee.from), self.types(&callee.to));
         let (inputs, outputs) = (varies(self, &from), varies(self, &to));
-        let chosen = |types: &[Flat], varies: &[bool]| -> Vec<Flat> {
+        let chosen = |types: &[FlatTy], varies: &[bool]| -> Vec<FlatTy> {
             types.iter().zip(varies).filter(|(_, v)| **v).map(|(ty, _)| ty.clone()).collect()
         };
-        let mut params: Vec<Flat> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
+        let mut params: Vec<FlatTy> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
         params.extend(chosen(&from, &inputs));
         let results = [to.clone(), chosen(&to, &outputs)].concat();
         let function = self.glue("rule", &params, results);

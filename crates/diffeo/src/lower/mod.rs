@@ -51,8 +51,8 @@ use derivative::{Derivative, Pullback};
 use diffeo_array::ad::Deriver;
 use diffeo_array::build::Builder;
 use diffeo_array::ir::{
-    Atom, Block, BoxId, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Ty as Flat,
-    VarInfo, Variant,
+    Atom, Block, BoxId, FlatTy, Function, FunctionId, Inlined, Module, Op, Site, SiteId, VarInfo,
+    Variant,
 };
 use diffeo_base::{Diagnostic, Name, SourceMap, Span};
 use diffeo_calculus::eval::Exceeded;
@@ -201,7 +201,11 @@ impl Unsupported {
 ///
 /// # Errors
 /// What there is no code for.
-pub fn lower(program: &Program, entry: GlobalId, options: Options) -> Result<Lowered, Unsupported> {
+pub fn lower(
+    program: &Program,
+    entry: GlobalId,
+    options: LowerOptions,
+) -> Result<Lowered, Unsupported> {
     if let Some(unsupported) = unsupported(program, entry) {
         return Err(unsupported);
     }
@@ -252,7 +256,7 @@ pub fn growing(program: &Program) -> Option<Unsupported> {
 
 /// How a program is lowered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Options {
+pub struct LowerOptions {
     /// What becomes of a derivative that is nan.
     pub nan: Nan,
     /// Whether the program stops, for the evaluator to look closer, where it may have met a kink or left a domain.
@@ -329,10 +333,10 @@ struct Lower<'p> {
     differentiates: bool,
     /// Functions whose rule need not be their derivative: `with_derivative`'s.
     inexact: HashSet<FunctionId>,
-    options: Options,
+    options: LowerOptions,
     deriver: Deriver,
     derivatives: Vec<Derivative>,
-    by_function: HashMap<(derivative::What, FunctionId), usize>,
+    by_function: HashMap<(derivative::DerivativeKind, FunctionId), usize>,
     /// The derivatives that functions were declared for.
     declared: HashMap<FunctionId, usize>,
     /// Functions that lead to no derivative that is still to be looked at, and how deep those are that they lead to.
@@ -345,7 +349,7 @@ struct Lower<'p> {
     /// Functions with the functions that are their rules.
     ruled: HashMap<(FunctionId, FunctionId), FunctionId>,
     /// The functions that stop gradients, by the types of what they take.
-    identities: HashMap<Vec<Flat>, FunctionId>,
+    identities: HashMap<Vec<FlatTy>, FunctionId>,
     /// A derivative that cannot be lowered: the function that takes it, where, and why.
     unsupported: Option<(FunctionId, SiteId, String)>,
 
@@ -384,7 +388,7 @@ impl<'p> Lower<'p> {
             jobs: VecDeque::new(),
             differentiates: false,
             inexact: HashSet::new(),
-            options: Options::default(),
+            options: LowerOptions::default(),
             deriver: Deriver::default(),
             derivatives: Vec::new(),
             by_function: HashMap::new(),
@@ -438,18 +442,18 @@ impl<'p> Lower<'p> {
             Ty::Fun(fun) => vec![self.plain(&fun.0), self.plain(&fun.1)],
             ty => vec![self.plain(ty)],
         };
-        let mut pending: Vec<Flat> = parts.iter().flat_map(|shape| self.types(shape)).collect();
+        let mut pending: Vec<FlatTy> = parts.iter().flat_map(|shape| self.types(shape)).collect();
         let mut seen = HashSet::new();
         while let Some(ty) = pending.pop() {
             let id = match ty {
-                Flat::Box(id) | Flat::Array(diffeo_array::ir::Elem::Box(id), _) => id,
-                Flat::Real
-                | Flat::Int
-                | Flat::Bool
-                | Flat::Text
-                | Flat::Array(..)
-                | Flat::Acc(_)
-                | Flat::Stack(_) => continue,
+                FlatTy::Box(id) | FlatTy::Array(diffeo_array::ir::Elem::Box(id), _) => id,
+                FlatTy::Real
+                | FlatTy::Int
+                | FlatTy::Bool
+                | FlatTy::Text
+                | FlatTy::Array(..)
+                | FlatTy::Acc(_)
+                | FlatTy::Stack(_) => continue,
             };
             if seen.len() < 10_000 && seen.insert(id) {
                 self.box_fields(id);
@@ -499,8 +503,8 @@ impl<'p> Lower<'p> {
         shown: Name,
         library: bool,
         span: Span,
-        params: &[Flat],
-        results: Vec<Flat>,
+        params: &[FlatTy],
+        results: Vec<FlatTy>,
     ) -> FunctionId {
         let vars = params.iter().map(|ty| VarInfo { ty: ty.clone(), name: None }).collect();
         let params = (0..params.len() as u32).map(diffeo_array::ir::Var).collect();
@@ -511,7 +515,7 @@ impl<'p> Lower<'p> {
     }
 
     /// A function that messages do not name.
-    fn glue(&mut self, name: &str, params: &[Flat], results: Vec<Flat>) -> FunctionId {
+    fn glue(&mut self, name: &str, params: &[FlatTy], results: Vec<FlatTy>) -> FunctionId {
         let name = self.unique(&Name::new(name));
         self.declare(name, Name::new(""), true, Span::NONE, params, results)
     }

@@ -5,7 +5,7 @@ use super::sym::Sym;
 use super::Lower;
 use diffeo_array::ir::{Atom, Op, Scalar, SiteId, Stop};
 use diffeo_calculus::prim::{text, Comparison, Prim};
-use diffeo_calculus::term::{Kind, Term};
+use diffeo_calculus::term::{Term, TermKind};
 use diffeo_calculus::typing::is_vector;
 use diffeo_calculus::Ty;
 
@@ -13,9 +13,9 @@ impl<'p> Lower<'p> {
     pub(super) fn prim(&mut self, prim: &'p Prim, args: &'p [Term], at: SiteId) -> Sym {
         if let (Prim::Sum(Ty::Real), [array]) = (prim, args) {
             match &array.kind {
-                Kind::Build(build) => return self.sum_of(build, at),
-                Kind::Let(bindings, body) => {
-                    if let Kind::Build(build) = &body.kind {
+                TermKind::Build(build) => return self.sum_of(build, at),
+                TermKind::Let(bindings, body) => {
+                    if let TermKind::Build(build) = &body.kind {
                         return match self.bindings(bindings) {
                             true => self.sum_of(build, at),
                             false => Sym::Never,

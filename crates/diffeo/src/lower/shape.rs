@@ -4,7 +4,7 @@
 //! where nothing more is known. A shape may know more: which function a value is, which constructor.
 
 use super::Lower;
-use diffeo_array::ir::{BoxId, BoxType, Elem, FunctionId, Ty as Flat, Variant};
+use diffeo_array::ir::{BoxId, BoxType, Elem, FlatTy, FunctionId, Variant};
 use diffeo_base::Name;
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::typing;
@@ -25,17 +25,17 @@ pub(super) enum Shape {
     /// `()`
     Unit,
     /// One value of Flat: a scalar, or data in a box.
-    Leaf(Flat),
+    Leaf(FlatTy),
     /// A tuple or record: the values of its components.
     Tuple(Rc<[Shape]>),
     /// A large tuple, or a variant that is an element of an array, in a box.
     Boxed(BoxId, Rc<Shape>),
     /// An array: an array of Flat for each value that an element consists of.
-    Array(Rc<[Flat]>),
+    Array(Rc<[FlatTy]>),
     /// A variant with a known constructor: the values of its fields.
-    Con(Rc<Sum>, u32, Rc<[Shape]>),
+    Con(Rc<VariantLayout>, u32, Rc<[Shape]>),
     /// A variant: its tag and slots.
-    Sum(Rc<Sum>),
+    Sum(Rc<VariantLayout>),
     /// A function with known code, by its parameter: the values that it captured.
     Known(u32, Rc<[Shape]>),
     /// A function of this type ([`Lower::functions`]), in a box.
@@ -45,18 +45,18 @@ pub(super) enum Shape {
 /// How a variant that is not recursive is laid out: its tag, if it has several constructors, and slots that
 /// the constructors share. A Real in a slot that the constructor does not use is 0.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Sum {
+pub(super) struct VariantLayout {
     /// Unique.
     id: usize,
     /// The constructors.
     pub alternatives: Vec<Alternative>,
     /// The types of the slots.
-    pub slots: Vec<Flat>,
+    pub slots: Vec<FlatTy>,
     /// The box for elements of arrays, if they are not laid out as arrays of tags and slots.
     pub boxed: Option<BoxId>,
 }
 
-/// A constructor of a [`Sum`].
+/// A constructor of a [`VariantLayout`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Alternative {
     /// The shapes of its fields.
@@ -65,27 +65,27 @@ pub(super) struct Alternative {
     pub slots: Vec<usize>,
 }
 
-impl PartialEq for Sum {
+impl PartialEq for VariantLayout {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id
     }
 }
-impl Eq for Sum {}
-impl Hash for Sum {
+impl Eq for VariantLayout {}
+impl Hash for VariantLayout {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.id.hash(state);
     }
 }
 
-impl Sum {
+impl VariantLayout {
     /// Whether there is a tag.
     pub fn tagged(&self) -> bool {
         self.alternatives.len() != 1
     }
 
     /// The types of tag and slots.
-    pub fn types(&self) -> impl Iterator<Item = Flat> + '_ {
-        self.tagged().then_some(Flat::Int).into_iter().chain(self.slots.iter().cloned())
+    pub fn types(&self) -> impl Iterator<Item = FlatTy> + '_ {
+        self.tagged().then_some(FlatTy::Int).into_iter().chain(self.slots.iter().cloned())
     }
 }
 
@@ -166,10 +166,10 @@ impl Lower<'_> {
 
     fn make_plain(&mut self, ty: &Ty) -> Shape {
         match ty {
-            Ty::Real => Shape::Leaf(Flat::Real),
-            Ty::Int => Shape::Leaf(Flat::Int),
-            Ty::Bool => Shape::Leaf(Flat::Bool),
-            Ty::String => Shape::Leaf(Flat::Text),
+            Ty::Real => Shape::Leaf(FlatTy::Real),
+            Ty::Int => Shape::Leaf(FlatTy::Int),
+            Ty::Bool => Shape::Leaf(FlatTy::Bool),
+            Ty::String => Shape::Leaf(FlatTy::Text),
             Ty::Unit | Ty::Param(_) => Shape::Unit,
             Ty::Tuple(_) | Ty::Record(_) => {
                 let components = ty.components().unwrap_or_default();
@@ -188,7 +188,7 @@ impl Lower<'_> {
                 let element = self.plain(element);
                 let leaves = self.element_types(&element);
                 Shape::Array(
-                    leaves.into_iter().map(|(elem, rank)| Flat::Array(elem, rank + 1)).collect(),
+                    leaves.into_iter().map(|(elem, rank)| FlatTy::Array(elem, rank + 1)).collect(),
                 )
             }
             Ty::Data(data, args) => {
@@ -197,17 +197,17 @@ impl Lower<'_> {
                         return Shape::Sum(sum);
                     }
                 }
-                Shape::Leaf(Flat::Box(self.data_box(*data, args)))
+                Shape::Leaf(FlatTy::Box(self.data_box(*data, args)))
             }
             Ty::Fun(fun) => Shape::Dynamic(self.function_type(fun)),
         }
     }
 
     /// The layout of a variant that is not recursive, unless it is to lie in a box.
-    fn sum_type(&mut self, data: DataId, args: &Rc<[Ty]>) -> Option<Rc<Sum>> {
+    fn sum_type(&mut self, data: DataId, args: &Rc<[Ty]>) -> Option<Rc<VariantLayout>> {
         let program = self.program;
         let decl = &program.datas[data.0 as usize];
-        let mut slots: Vec<Flat> = Vec::new();
+        let mut slots: Vec<FlatTy> = Vec::new();
         let mut alternatives = Vec::new();
         for tag in 0..decl.constructors.len() as u32 {
             let fields: Vec<Shape> =
@@ -230,20 +230,21 @@ impl Lower<'_> {
             alternatives.push(Alternative { fields, slots: places });
         }
         // Derivatives look at all slots, and what is in that of another alternative is no array or box.
-        let reference =
-            |ty: &Flat| matches!(ty, Flat::Box(_) | Flat::Array(Elem::Real | Elem::Box(_), _));
+        let reference = |ty: &FlatTy| {
+            matches!(ty, FlatTy::Box(_) | FlatTy::Array(Elem::Real | Elem::Box(_), _))
+        };
         let shared = |slot: usize| alternatives.iter().any(|a| !a.slots.contains(&slot));
         if self.differentiates
             && slots.iter().enumerate().any(|(slot, ty)| reference(ty) && shared(slot))
         {
             return None;
         }
-        let scalar = |ty: &Flat| matches!(ty, Flat::Real | Flat::Int | Flat::Bool);
+        let scalar = |ty: &FlatTy| matches!(ty, FlatTy::Real | FlatTy::Int | FlatTy::Bool);
         // Data that has arrays in it may have other sizes in each element; texts and boxes of another
         // alternative are nothing that could be stored.
         let boxed = (!slots.iter().all(scalar)).then(|| self.data_box(data, args));
         self.sums += 1;
-        Some(Rc::new(Sum { id: self.sums, alternatives, slots, boxed }))
+        Some(Rc::new(VariantLayout { id: self.sums, alternatives, slots, boxed }))
     }
 
     /// Whether values of a declared type may hold values of it.
@@ -335,24 +336,24 @@ impl Lower<'_> {
     // The values that a shape consists of
 
     /// The types of the values that a shape consists of.
-    pub(super) fn types(&self, shape: &Shape) -> Vec<Flat> {
+    pub(super) fn types(&self, shape: &Shape) -> Vec<FlatTy> {
         let mut types = Vec::new();
         self.add_types(shape, &mut types);
         types
     }
 
-    fn add_types(&self, shape: &Shape, types: &mut Vec<Flat>) {
+    fn add_types(&self, shape: &Shape, types: &mut Vec<FlatTy>) {
         match shape {
             Shape::Never | Shape::Unit => {}
             Shape::Leaf(ty) => types.push(ty.clone()),
             Shape::Tuple(parts) | Shape::Con(_, _, parts) | Shape::Known(_, parts) => {
                 parts.iter().for_each(|part| self.add_types(part, types));
             }
-            Shape::Boxed(id, _) => types.push(Flat::Box(*id)),
+            Shape::Boxed(id, _) => types.push(FlatTy::Box(*id)),
             Shape::Array(arrays) => types.extend(arrays.iter().cloned()),
             Shape::Sum(sum) => types.extend(sum.types()),
             Shape::Dynamic(function) => {
-                types.push(Flat::Box(self.functions[*function as usize].id))
+                types.push(FlatTy::Box(self.functions[*function as usize].id))
             }
         }
     }
@@ -388,7 +389,7 @@ impl Lower<'_> {
             | Shape::Con(..)
             | Shape::Known(..)
             | Shape::Dynamic(_) => {
-                types.extend(self.types(shape).iter().filter_map(Flat::elements));
+                types.extend(self.types(shape).iter().filter_map(FlatTy::elements));
             }
         }
     }

@@ -6,32 +6,32 @@
 
 use super::sym::Sym;
 use super::Lower;
-use diffeo_array::ir::{Atom, Carried, Op, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Carried, FlatTy, Op, SiteId};
 use diffeo_base::Name;
-use diffeo_calculus::prim::{Comparison, Shape as Pattern, SizePattern, SizeRef};
+use diffeo_calculus::prim::{Comparison, SizePattern, SizeRef, SizeShape};
 use diffeo_calculus::Ty;
 
 /// What is known of a size.
 #[derive(Clone)]
-enum Bound {
+enum KnownSize {
     No,
     Yes(Atom),
     /// -1 if it has not been found.
     Perhaps(Atom),
 }
 
-impl Bound {
+impl KnownSize {
     fn atom(&self) -> Atom {
         match self {
-            Bound::No => Atom::Int(-1),
-            Bound::Yes(atom) | Bound::Perhaps(atom) => atom.clone(),
+            KnownSize::No => Atom::Int(-1),
+            KnownSize::Yes(atom) | KnownSize::Perhaps(atom) => atom.clone(),
         }
     }
 }
 
-struct Sizes<'s> {
+struct SizeMatch<'s> {
     pattern: &'s SizePattern,
-    bound: Vec<Bound>,
+    bound: Vec<KnownSize>,
     at: SiteId,
 }
 
@@ -45,21 +45,21 @@ impl<'p> Lower<'p> {
         given: &[Sym],
         at: SiteId,
     ) -> Sym {
-        let mut bound = vec![Bound::No; pattern.names.len()];
+        let mut bound = vec![KnownSize::No; pattern.names.len()];
         for (bound, value) in bound.iter_mut().zip(given) {
             if let Some(atom) = self.atom(value) {
-                *bound = Bound::Yes(atom);
+                *bound = KnownSize::Yes(atom);
             }
         }
-        let mut sizes = Sizes { pattern, bound, at };
+        let mut sizes = SizeMatch { pattern, bound, at };
         self.find(&mut sizes, &pattern.shape, ty, value);
         let given = pattern.given.min(pattern.names.len());
         let mut found: Vec<Sym> = Vec::new();
         for bound in &sizes.bound[given..] {
             found.push(Sym::Leaf(match bound {
-                Bound::No => Atom::Int(0),
-                Bound::Yes(atom) => atom.clone(),
-                Bound::Perhaps(atom) => {
+                KnownSize::No => Atom::Int(0),
+                KnownSize::Yes(atom) => atom.clone(),
+                KnownSize::Perhaps(atom) => {
                     self.int(diffeo_calculus::prim::IntOp::Max, atom.clone(), Atom::Int(0), at)
                 }
             }));
@@ -71,16 +71,16 @@ impl<'p> Lower<'p> {
         }
     }
 
-    fn find(&mut self, sizes: &mut Sizes<'_>, shape: &Pattern, ty: &Ty, value: &Sym) {
+    fn find(&mut self, sizes: &mut SizeMatch<'_>, shape: &SizeShape, ty: &Ty, value: &Sym) {
         match (shape, ty) {
-            (Pattern::Any, _) => {}
-            (Pattern::Array(size, rows), Ty::Array(element)) => {
+            (SizeShape::Any, _) => {}
+            (SizeShape::Array(size, rows), Ty::Array(element)) => {
                 let arrays = self.arrays(value);
                 let length = self.length(value, sizes.at);
                 self.size(sizes, *size, length, true);
                 self.elements(sizes, rows, element, &arrays, 1);
             }
-            (Pattern::Tuple(shapes), ty) => {
+            (SizeShape::Tuple(shapes), ty) => {
                 let types = ty.components().unwrap_or_default();
                 for (i, (shape, ty)) in shapes.iter().zip(&types).enumerate() {
                     if !is_any(shape) {
@@ -89,27 +89,27 @@ impl<'p> Lower<'p> {
                     }
                 }
             }
-            (Pattern::Data(constructors), Ty::Data(data, args)) => {
+            (SizeShape::Data(constructors), Ty::Data(data, args)) => {
                 if constructors.iter().flatten().all(is_any) {
                     return;
                 }
                 let (data, args) = (*data, args.clone());
                 let (pattern, at) = (sizes.pattern, sizes.at);
                 let before = sizes.bound.clone();
-                let types = vec![Flat::Int; before.len()];
+                let types = vec![FlatTy::Int; before.len()];
                 let known = self.switch(value, at, &types, &mut |cx, tag, fields| {
-                    let mut inner = Sizes { pattern, bound: before.clone(), at };
+                    let mut inner = SizeMatch { pattern, bound: before.clone(), at };
                     let types = cx.program.datas[data.0 as usize].fields(tag, &args);
                     if let Some(shapes) = constructors.get(tag as usize) {
                         for ((shape, ty), field) in shapes.iter().zip(&types).zip(&fields) {
                             cx.find(&mut inner, shape, ty, field);
                         }
                     }
-                    inner.bound.iter().map(Bound::atom).collect()
+                    inner.bound.iter().map(KnownSize::atom).collect()
                 });
                 after(&mut sizes.bound, known);
             }
-            (Pattern::Array(..) | Pattern::Data(_), _) => {
+            (SizeShape::Array(..) | SizeShape::Data(_), _) => {
                 self.bug("sizes of a value of another type")
             }
         }
@@ -118,22 +118,22 @@ impl<'p> Lower<'p> {
     /// The elements of an array, so many dimensions inside. Rows are regular: one look is enough, but at variants.
     fn elements(
         &mut self,
-        sizes: &mut Sizes<'_>,
-        shape: &Pattern,
+        sizes: &mut SizeMatch<'_>,
+        shape: &SizeShape,
         ty: &Ty,
         arrays: &[Atom],
         depth: u8,
     ) {
         let at = sizes.at;
         match (shape, ty) {
-            (Pattern::Any, _) => {}
-            (Pattern::Array(size, rows), Ty::Array(element)) => {
+            (SizeShape::Any, _) => {}
+            (SizeShape::Array(size, rows), Ty::Array(element)) => {
                 let Some(first) = arrays.first() else { return };
                 let width = self.dim(first, depth, at);
                 self.size(sizes, *size, width, false);
                 self.elements(sizes, rows, element, arrays, depth + 1);
             }
-            (Pattern::Tuple(shapes), ty) => {
+            (SizeShape::Tuple(shapes), ty) => {
                 let types = ty.components().unwrap_or_default();
                 let mut from = 0;
                 for (shape, ty) in shapes.iter().zip(&types) {
@@ -143,7 +143,7 @@ impl<'p> Lower<'p> {
                     from += count;
                 }
             }
-            (Pattern::Data(constructors), Ty::Data(..)) => {
+            (SizeShape::Data(constructors), Ty::Data(..)) => {
                 if constructors.iter().flatten().all(is_any) {
                     return;
                 }
@@ -157,32 +157,33 @@ impl<'p> Lower<'p> {
                         .map(|array| self.one(at, Op::Reshape(array.clone(), vec![count.clone()])))
                         .collect(),
                 };
-                let index = self.f.builder.var(Flat::Int, None);
+                let index = self.f.builder.var(FlatTy::Int, None);
                 let carried: Vec<Carried> = sizes
                     .bound
                     .iter()
                     .map(|bound| Carried {
-                        param: self.f.builder.var(Flat::Int, None),
+                        param: self.f.builder.var(FlatTy::Int, None),
                         init: bound.atom(),
                     })
                     .collect();
                 self.f.builder.open();
-                let mut inner = Sizes { pattern: sizes.pattern, bound: sizes.bound.clone(), at };
+                let mut inner =
+                    SizeMatch { pattern: sizes.pattern, bound: sizes.bound.clone(), at };
                 after(&mut inner.bound, carried.iter().map(|c| Atom::Var(c.param)).collect());
                 let element = self.get(ty, &flat, &Atom::Var(index), at);
                 self.find(&mut inner, shape, ty, &element);
-                let body = self.f.builder.close(inner.bound.iter().map(Bound::atom).collect());
+                let body = self.f.builder.close(inner.bound.iter().map(KnownSize::atom).collect());
                 let known = self.ops(at, Op::For { count, index, carried, body });
                 after(&mut sizes.bound, known);
             }
-            (Pattern::Array(..) | Pattern::Data(_), _) => {
+            (SizeShape::Array(..) | SizeShape::Data(_), _) => {
                 self.bug("sizes of a value of another type")
             }
         }
     }
 
     /// A size was found; -1 if it is not `determined`.
-    fn size(&mut self, sizes: &mut Sizes<'_>, size: SizeRef, found: Atom, determined: bool) {
+    fn size(&mut self, sizes: &mut SizeMatch<'_>, size: SizeRef, found: Atom, determined: bool) {
         let at = sizes.at;
         let (what, expected) = match size {
             SizeRef::Any => return,
@@ -190,18 +191,21 @@ impl<'p> Lower<'p> {
             SizeRef::Name(i) => {
                 let what = format!("the size `{}`", sizes.pattern.names[i]);
                 match sizes.bound[i].clone() {
-                    Bound::Yes(atom) => (what, atom),
-                    Bound::No => {
-                        sizes.bound[i] =
-                            if determined { Bound::Yes(found) } else { Bound::Perhaps(found) };
+                    KnownSize::Yes(atom) => (what, atom),
+                    KnownSize::No => {
+                        sizes.bound[i] = if determined {
+                            KnownSize::Yes(found)
+                        } else {
+                            KnownSize::Perhaps(found)
+                        };
                         return;
                     }
-                    Bound::Perhaps(atom) => {
+                    KnownSize::Perhaps(atom) => {
                         let open = self.compare(Comparison::Lt, atom.clone(), Atom::Int(0), at);
                         let expected = self.one(at, Op::Select(open, found.clone(), atom));
                         sizes.bound[i] = match determined {
-                            true => Bound::Yes(expected.clone()),
-                            false => Bound::Perhaps(expected.clone()),
+                            true => KnownSize::Yes(expected.clone()),
+                            false => KnownSize::Perhaps(expected.clone()),
                         };
                         (what, expected)
                     }
@@ -215,20 +219,20 @@ impl<'p> Lower<'p> {
 }
 
 /// What is known after something that bound sizes, perhaps.
-fn after(bound: &mut [Bound], atoms: Vec<Atom>) {
+fn after(bound: &mut [KnownSize], atoms: Vec<Atom>) {
     for (bound, atom) in bound.iter_mut().zip(atoms) {
         *bound = match bound {
-            Bound::Yes(_) => continue,
-            Bound::No | Bound::Perhaps(_) => Bound::Perhaps(atom),
+            KnownSize::Yes(_) => continue,
+            KnownSize::No | KnownSize::Perhaps(_) => KnownSize::Perhaps(atom),
         };
     }
 }
 
-fn is_any(shape: &Pattern) -> bool {
+fn is_any(shape: &SizeShape) -> bool {
     match shape {
-        Pattern::Any => true,
-        Pattern::Array(..) => false,
-        Pattern::Tuple(shapes) => shapes.iter().all(is_any),
-        Pattern::Data(constructors) => constructors.iter().flatten().all(is_any),
+        SizeShape::Any => true,
+        SizeShape::Array(..) => false,
+        SizeShape::Tuple(shapes) => shapes.iter().all(is_any),
+        SizeShape::Data(constructors) => constructors.iter().flatten().all(is_any),
     }
 }

@@ -1,9 +1,9 @@
 //! Symbolic values: what a variable of Core stands for while a program is lowered; and their conversion from
 //! and to the values of a [`Shape`].
 
-use super::shape::{Shape, Sum};
+use super::shape::{Shape, VariantLayout};
 use super::Lower;
-use diffeo_array::ir::{Atom, Block, BoxId, Op, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Block, BoxId, FlatTy, Op, SiteId};
 use std::rc::Rc;
 
 /// A value as it is known when the program is lowered.
@@ -22,9 +22,9 @@ pub(super) enum Sym {
     /// An array.
     Array(Rc<[Atom]>),
     /// A variant with a known constructor.
-    Con(Rc<Sum>, u32, Rc<[Sym]>),
+    Con(Rc<VariantLayout>, u32, Rc<[Sym]>),
     /// A variant: its tag (0 if it has one constructor) and slots.
-    Sum(Rc<Sum>, Atom, Rc<[Atom]>),
+    Sum(Rc<VariantLayout>, Atom, Rc<[Atom]>),
     /// A function with known code, by its parameter, and the values that it captured.
     Known(u32, Rc<[Sym]>),
     /// A function of this type in a box.
@@ -35,7 +35,7 @@ pub(super) enum Sym {
 const POISON: i64 = 0x5aa5_5aa5_5aa5_5aa5;
 
 /// What is done for a constructor: given its tag and fields, the results.
-type Arm<'a, L> = dyn FnMut(&mut L, u32, Vec<Sym>) -> Vec<Atom> + 'a;
+type ArmFn<'a, L> = dyn FnMut(&mut L, u32, Vec<Sym>) -> Vec<Atom> + 'a;
 
 impl Sym {
     pub fn int(n: i64) -> Sym {
@@ -103,18 +103,18 @@ impl Lower<'_> {
 
     /// What stands in the slot of a variant whose constructor has no such field. A Real is 0, constantly: cotangents,
     /// tangents and Taylor coefficients may be taken from all slots, whatever the tag is. Nobody reads the others.
-    fn absent(&self, ty: &Flat) -> Atom {
+    fn absent(&self, ty: &FlatTy) -> Atom {
         match ty {
-            Flat::Real => Atom::Real(0.0),
-            Flat::Int if self.options.poison => Atom::Int(POISON),
-            Flat::Bool if self.options.poison => Atom::Bool(true),
-            Flat::Int
-            | Flat::Bool
-            | Flat::Text
-            | Flat::Array(..)
-            | Flat::Box(_)
-            | Flat::Acc(_)
-            | Flat::Stack(_) => Atom::Unused(ty.clone()),
+            FlatTy::Real => Atom::Real(0.0),
+            FlatTy::Int if self.options.poison => Atom::Int(POISON),
+            FlatTy::Bool if self.options.poison => Atom::Bool(true),
+            FlatTy::Int
+            | FlatTy::Bool
+            | FlatTy::Text
+            | FlatTy::Array(..)
+            | FlatTy::Box(_)
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_) => Atom::Unused(ty.clone()),
         }
     }
 
@@ -148,7 +148,7 @@ impl Lower<'_> {
             }
             (Sym::Boxed(_, _, inner), Shape::Sum(sum)) if matches!(**inner, Shape::Sum(_)) => {
                 let (sum, shape) = (sum.clone(), shape.clone());
-                let types: Vec<Flat> = sum.types().collect();
+                let types: Vec<FlatTy> = sum.types().collect();
                 let atoms = self.switch(value, at, &types, &mut |cx, tag, fields| {
                     cx.store(&Sym::Con(sum.clone(), tag, fields.into()), &shape, at)
                 });
@@ -224,13 +224,13 @@ impl Lower<'_> {
             }
             vec![cx.one(at, Op::New(id, tag, atoms))]
         };
-        let mut made = self.switch(value, at, &[Flat::Box(id)], &mut make);
-        made.pop().unwrap_or(Atom::Unused(Flat::Box(id)))
+        let mut made = self.switch(value, at, &[FlatTy::Box(id)], &mut make);
+        made.pop().unwrap_or(Atom::Unused(FlatTy::Box(id)))
     }
 
     /// The value of this shape that consists of these values.
     pub(super) fn load(&self, shape: &Shape, atoms: &mut impl Iterator<Item = Atom>) -> Sym {
-        let mut next = || atoms.next().unwrap_or(Atom::Unused(Flat::Int));
+        let mut next = || atoms.next().unwrap_or(Atom::Unused(FlatTy::Int));
         match shape {
             Shape::Never => Sym::Never,
             Shape::Unit => Sym::Unit,
@@ -268,7 +268,7 @@ impl Lower<'_> {
             (_, Sym::Never) => {
                 let types = self.element_types(shape);
                 out.extend(
-                    types.into_iter().map(|(elem, rank)| Atom::Unused(Flat::array(elem, rank))),
+                    types.into_iter().map(|(elem, rank)| Atom::Unused(FlatTy::array(elem, rank))),
                 );
             }
             (Shape::Unit, _) => out.push(Atom::Bool(false)),
@@ -321,7 +321,7 @@ impl Lower<'_> {
             Shape::Boxed(_, inner) => self.element_of(inner, atoms),
             Shape::Sum(sum) => match sum.boxed {
                 Some(id) => {
-                    let atom = atoms.next().unwrap_or(Atom::Unused(Flat::Box(id)));
+                    let atom = atoms.next().unwrap_or(Atom::Unused(FlatTy::Box(id)));
                     Sym::Boxed(atom, id, Rc::new(shape.clone()))
                 }
                 None => {
@@ -405,7 +405,7 @@ impl Lower<'_> {
             Sym::Con(_, tag, _) => Ok(*tag),
             Sym::Sum(sum, tag, _) if sum.tagged() => Err(tag.clone()),
             Sym::Leaf(object) | Sym::Boxed(object, ..) => {
-                let Flat::Box(id) = self.f.builder.ty(object) else {
+                let FlatTy::Box(id) = self.f.builder.ty(object) else {
                     self.bug("a variant was expected");
                     return Ok(0);
                 };
@@ -436,7 +436,7 @@ impl Lower<'_> {
                 alternative.fields.iter().map(|shape| self.load(shape, &mut atoms)).collect()
             }
             Sym::Leaf(object) | Sym::Boxed(object, ..) => {
-                let Flat::Box(id) = self.f.builder.ty(object) else { return Vec::new() };
+                let FlatTy::Box(id) = self.f.builder.ty(object) else { return Vec::new() };
                 let all = self.box_fields(id);
                 let Some(shapes) = all.get(tag as usize) else { return Vec::new() };
                 let mut index = 0;
@@ -465,7 +465,7 @@ impl Lower<'_> {
         match variant {
             Sym::Con(sum, ..) | Sym::Sum(sum, ..) => sum.alternatives.len() as u32,
             Sym::Leaf(object) | Sym::Boxed(object, ..) => match self.f.builder.ty(object) {
-                Flat::Box(id) => self.box_fields(id).len() as u32,
+                FlatTy::Box(id) => self.box_fields(id).len() as u32,
                 _ => 0,
             },
             Sym::Never
@@ -482,8 +482,8 @@ impl Lower<'_> {
         &mut self,
         variant: &Sym,
         at: SiteId,
-        types: &[Flat],
-        arm: &mut Arm<'_, Self>,
+        types: &[FlatTy],
+        arm: &mut ArmFn<'_, Self>,
     ) -> Vec<Atom> {
         if variant.is_never() {
             return types.iter().cloned().map(Atom::Unused).collect();

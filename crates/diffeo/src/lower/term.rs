@@ -4,7 +4,7 @@ use super::sym::Sym;
 use super::Lower;
 use diffeo_array::ir::{Atom, Op, SiteId};
 use diffeo_base::deep;
-use diffeo_calculus::term::{Binder, Kind, Lit, Term, Var};
+use diffeo_calculus::term::{Binder, Lit, Term, TermKind, Var};
 use std::rc::Rc;
 
 impl<'p> Lower<'p> {
@@ -107,46 +107,46 @@ impl<'p> Lower<'p> {
     fn kind(&mut self, term: &'p Term) -> Sym {
         let at = self.site(term.span);
         match &term.kind {
-            Kind::Var(var) => self.variable(var),
-            Kind::Global(id) => self.global(*id, at),
-            Kind::Lit(literal) => self.literal(literal, at),
-            Kind::Lam(parameter, _) => self.lambda(parameter),
-            Kind::App(function, arg) => self.application(function, arg, at),
-            Kind::Let(bindings, body) => {
+            TermKind::Var(var) => self.variable(var),
+            TermKind::Global(id) => self.global(*id, at),
+            TermKind::Lit(literal) => self.literal(literal, at),
+            TermKind::Lam(parameter, _) => self.lambda(parameter),
+            TermKind::App(function, arg) => self.application(function, arg, at),
+            TermKind::Let(bindings, body) => {
                 if !self.bindings(bindings) {
                     return Sym::Never;
                 }
                 self.term(body)
             }
-            Kind::LetRec(binder, function, body) => {
-                if let Kind::Lam(parameter, _) = &function.kind {
+            TermKind::LetRec(binder, function, body) => {
+                if let TermKind::Lam(parameter, _) = &function.kind {
                     let function = self.lambda(parameter);
                     self.bind(binder, function);
                 }
                 self.term(body)
             }
-            Kind::Tuple(_, terms) => match self.terms(terms) {
+            TermKind::Tuple(_, terms) => match self.terms(terms) {
                 Some(values) => Sym::Tuple(values.into()),
                 None => Sym::Never,
             },
-            Kind::Proj(_, index, tuple) => {
+            TermKind::Proj(_, index, tuple) => {
                 let tuple = self.term(tuple);
                 self.component(&tuple, *index, at)
             }
-            Kind::Con(data, args, tag, terms) => {
+            TermKind::Con(data, args, tag, terms) => {
                 let Some(values) = self.terms(terms) else { return Sym::Never };
                 self.construct(&diffeo_calculus::Ty::Data(*data, args.clone()), *tag, values, at)
             }
-            Kind::Case(case) => self.case(case, at),
-            Kind::If(condition, yes, no) => self.if_(condition, yes, no, at),
-            Kind::Array(element, terms) => {
+            TermKind::Case(case) => self.case(case, at),
+            TermKind::If(condition, yes, no) => self.if_(condition, yes, no, at),
+            TermKind::Array(element, terms) => {
                 let Some(values) = self.terms(terms) else { return Sym::Never };
                 self.array_of(element, &values, at)
             }
-            Kind::Build(build) => self.build(build, at),
-            Kind::Loop(l) => self.loop_(l, at),
-            Kind::Prim(prim, args) => self.prim(prim, args, at),
-            Kind::Diff(diff, args) => {
+            TermKind::Build(build) => self.build(build, at),
+            TermKind::Loop(l) => self.loop_(l, at),
+            TermKind::Prim(prim, args) => self.prim(prim, args, at),
+            TermKind::Diff(diff, args) => {
                 let Some(values) = self.terms(args) else { return Sym::Never };
                 self.diff(diff, &values, at)
             }
@@ -154,7 +154,7 @@ impl<'p> Lower<'p> {
     }
 
     fn application(&mut self, function: &'p Term, arg: &'p Term, at: SiteId) -> Sym {
-        if let Kind::Lam(binder, body) = &function.kind {
+        if let TermKind::Lam(binder, body) = &function.kind {
             let arg = self.term(arg);
             if arg.is_never() {
                 return Sym::Never;
@@ -164,7 +164,7 @@ impl<'p> Lower<'p> {
         }
         // A function that is called at one place only is lowered there.
         let in_place = match &function.kind {
-            Kind::Var(var) => self.uses.get(&var.id) == Some(&1),
+            TermKind::Var(var) => self.uses.get(&var.id) == Some(&1),
             _ => false,
         };
         let function = self.term(function);
@@ -201,10 +201,10 @@ impl<'p> Lower<'p> {
         at: SiteId,
     ) -> Sym {
         use super::shape::Shape;
-        use diffeo_array::ir::Ty as Flat;
+        use diffeo_array::ir::FlatTy;
         match self.plain(ty) {
             Shape::Sum(sum) => Sym::Con(sum, tag, values.into()),
-            Shape::Leaf(Flat::Box(id)) => {
+            Shape::Leaf(FlatTy::Box(id)) => {
                 let fields = self.box_fields(id);
                 let mut atoms = Vec::new();
                 for (value, shape) in values.iter().zip(&fields[tag as usize]) {

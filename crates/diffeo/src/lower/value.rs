@@ -4,7 +4,7 @@
 //! are shared stay shared.
 
 use super::shape::Shape;
-use diffeo_array::value::{Array as FlatArray, Data, Object, Value as Flat};
+use diffeo_array::value::{Data, FlatArray, FlatValue, Object};
 use diffeo_calculus::array::Array;
 use diffeo_calculus::ty::DataDecl;
 use diffeo_calculus::value::{Data as Variant, Value};
@@ -41,7 +41,7 @@ fn width(shape: &Shape) -> usize {
 enum To {
     Visit(Value, Ty),
     /// A value that is ready.
-    Ready(Flat),
+    Ready(FlatValue),
     /// A box with so many of the last values as fields.
     New(u32, usize),
     /// The last value is the box of this one, which others may refer to, too.
@@ -54,7 +54,7 @@ enum To {
 
 /// What is to be done on the way back.
 enum From {
-    Visit(Vec<Flat>, Ty),
+    Visit(Vec<FlatValue>, Ty),
     Ready(Value),
     /// The last value is that of this box, which others may refer to, too.
     Shared(Rc<Object>),
@@ -117,17 +117,17 @@ impl Interface {
     }
 
     /// The values of Flat for a value of a type.
-    pub(crate) fn flat(&self, value: &Value, ty: &Ty) -> Vec<Flat> {
+    pub(crate) fn flat(&self, value: &Value, ty: &Ty) -> Vec<FlatValue> {
         self.to_flat(value, ty)
     }
 
     /// The value of a type that consists of these.
-    pub(crate) fn core(&self, values: Vec<Flat>, ty: &Ty) -> Value {
+    pub(crate) fn core(&self, values: Vec<FlatValue>, ty: &Ty) -> Value {
         self.value_of(values, ty)
     }
 
     /// The values of Flat for an argument.
-    pub fn arguments(&self, arg: &Value) -> Vec<Flat> {
+    pub fn arguments(&self, arg: &Value) -> Vec<FlatValue> {
         match &self.from {
             Some(ty) => self.to_flat(arg, ty),
             None => Vec::new(),
@@ -135,19 +135,19 @@ impl Interface {
     }
 
     /// The value of a program for its results.
-    pub fn result(&self, results: Vec<Flat>) -> Value {
+    pub fn result(&self, results: Vec<FlatValue>) -> Value {
         self.value_of(results, &self.to)
     }
 
     /// Whether the Reals that the constructors of variants do not have are 0 in results, outside boxes. Arrays that
     /// they do not have may be any.
     #[must_use]
-    pub fn absent_reals_are_zero(&self, results: &[Flat]) -> bool {
+    pub fn absent_reals_are_zero(&self, results: &[FlatValue]) -> bool {
         let bits = |xs: &[f64]| xs.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
         let right = self.to_flat(&self.result(results.to_vec()), &self.to);
         results.iter().zip(&right).all(|(found, right)| match (found, right) {
-            (Flat::Real(x), Flat::Real(y)) => x.to_bits() == y.to_bits(),
-            (Flat::Array(x), Flat::Array(y)) => {
+            (FlatValue::Real(x), FlatValue::Real(y)) => x.to_bits() == y.to_bits(),
+            (FlatValue::Array(x), FlatValue::Array(y)) => {
                 x.sizes() != y.sizes() || x.reals().map(bits) == y.reals().map(bits)
             }
             (_, _) => true,
@@ -156,10 +156,10 @@ impl Interface {
 
     // To Flat
 
-    fn to_flat(&self, value: &Value, ty: &Ty) -> Vec<Flat> {
+    fn to_flat(&self, value: &Value, ty: &Ty) -> Vec<FlatValue> {
         let mut tasks = vec![To::Visit(value.clone(), ty.clone())];
-        let mut done: Vec<Flat> = Vec::new();
-        let mut shared: HashMap<*const Variant, Flat> = HashMap::new();
+        let mut done: Vec<FlatValue> = Vec::new();
+        let mut shared: HashMap<*const Variant, FlatValue> = HashMap::new();
         while let Some(task) = tasks.pop() {
             match task {
                 To::Ready(value) => done.push(value),
@@ -184,15 +184,16 @@ impl Interface {
                 }
                 To::New(tag, count) => {
                     let fields = done.split_off(done.len() - count);
-                    done.push(Flat::object(tag, fields));
+                    done.push(FlatValue::object(tag, fields));
                 }
                 To::Slots(ty, tag, count) => {
                     let fields = done.split_off(done.len() - count);
                     if let Shape::Sum(sum) = self.shape(&ty) {
                         if sum.tagged() {
-                            done.push(Flat::Int(i64::from(tag)));
+                            done.push(FlatValue::Int(i64::from(tag)));
                         }
-                        let mut slots: Vec<Flat> = sum.slots.iter().map(Flat::unused).collect();
+                        let mut slots: Vec<FlatValue> =
+                            sum.slots.iter().map(FlatValue::unused).collect();
                         if let Some(alternative) = sum.alternatives.get(tag as usize) {
                             for (slot, field) in alternative.slots.iter().zip(fields) {
                                 slots[*slot] = field;
@@ -210,12 +211,12 @@ impl Interface {
         done
     }
 
-    fn visit(&self, value: &Value, ty: &Ty, tasks: &mut Vec<To>, done: &mut Vec<Flat>) {
+    fn visit(&self, value: &Value, ty: &Ty, tasks: &mut Vec<To>, done: &mut Vec<FlatValue>) {
         match (value, ty) {
-            (Value::Real(x), _) => done.push(Flat::Real(*x)),
-            (Value::Int(n), _) => done.push(Flat::Int(*n)),
-            (Value::Bool(b), _) => done.push(Flat::Bool(*b)),
-            (Value::String(text), _) => done.push(Flat::Text(text.clone())),
+            (Value::Real(x), _) => done.push(FlatValue::Real(*x)),
+            (Value::Int(n), _) => done.push(FlatValue::Int(*n)),
+            (Value::Bool(b), _) => done.push(FlatValue::Bool(*b)),
+            (Value::String(text), _) => done.push(FlatValue::Text(text.clone())),
             (Value::Tuple(_), _) => {
                 let types = ty.components().unwrap_or_default();
                 if matches!(self.shape(ty), Shape::Boxed(..)) {
@@ -296,7 +297,7 @@ impl Interface {
             Ty::Data(..) => match self.shape(ty) {
                 Shape::Sum(sum) if sum.boxed.is_none() => {
                     let elements = array.iter().map(|value| self.to_flat(&value, ty));
-                    let elements: Vec<Vec<Flat>> = elements.collect();
+                    let elements: Vec<Vec<FlatValue>> = elements.collect();
                     let types: Vec<_> = sum.types().collect();
                     if types.is_empty() {
                         out.push(ready(Data::Bools(Rc::new(vec![false; array.len()]))));
@@ -336,7 +337,7 @@ impl Interface {
 
     // Back
 
-    fn value_of(&self, values: Vec<Flat>, ty: &Ty) -> Value {
+    fn value_of(&self, values: Vec<FlatValue>, ty: &Ty) -> Value {
         let mut tasks = vec![From::Visit(values, ty.clone())];
         let mut done: Vec<Value> = Vec::new();
         // The boxes are kept, so that no other one gets the address of one of them.
@@ -357,7 +358,7 @@ impl Interface {
                     }
                 }
                 From::Visit(values, ty) => {
-                    if let (Ty::Data(..), [Flat::Box(object)]) = (&ty, values.as_slice()) {
+                    if let (Ty::Data(..), [FlatValue::Box(object)]) = (&ty, values.as_slice()) {
                         if let Some((_, value)) = shared.get(&Rc::as_ptr(object)) {
                             done.push(value.clone());
                             continue;
@@ -398,7 +399,7 @@ impl Interface {
     }
 
     /// What there is to do for a value of a type that consists of these.
-    fn leave(&self, values: Vec<Flat>, ty: &Ty, tasks: &mut Vec<From>) {
+    fn leave(&self, values: Vec<FlatValue>, ty: &Ty, tasks: &mut Vec<From>) {
         match ty {
             Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Fun(_) | Ty::Param(_) => {
                 tasks.push(From::Ready(values.first().map_or(Value::Unit, scalar)));
@@ -407,19 +408,19 @@ impl Interface {
                 let types = ty.components().unwrap_or_default();
                 tasks.push(From::Tuple(types.len()));
                 let values = match (self.shape(ty), values.as_slice()) {
-                    (Shape::Boxed(..), [Flat::Box(object)]) => object.fields.to_vec(),
+                    (Shape::Boxed(..), [FlatValue::Box(object)]) => object.fields.to_vec(),
                     _ => values,
                 };
                 self.leave_parts(values, types, tasks);
             }
             Ty::Data(..) => match (self.shape(ty), values.as_slice()) {
-                (_, [Flat::Box(object)]) => {
+                (_, [FlatValue::Box(object)]) => {
                     let (tag, fields) = (object.tag, object.fields.to_vec());
                     self.leave_data(tag, fields, ty, tasks);
                 }
                 (Shape::Sum(sum), values) => {
                     let (tag, slots) = match (sum.tagged(), values.split_first()) {
-                        (true, Some((Flat::Int(tag), slots))) => (*tag as u32, slots),
+                        (true, Some((FlatValue::Int(tag), slots))) => (*tag as u32, slots),
                         _ => (0, values),
                     };
                     let places = sum.alternatives.get(tag as usize).map(|a| &a.slots[..]);
@@ -431,7 +432,7 @@ impl Interface {
             },
             Ty::Array(element) => {
                 let arrays = values.into_iter().filter_map(|value| match value {
-                    Flat::Array(array) => Some(*array),
+                    FlatValue::Array(array) => Some(*array),
                     _ => None,
                 });
                 self.leave_array(arrays.collect(), element, 0, tasks);
@@ -439,13 +440,13 @@ impl Interface {
         }
     }
 
-    fn leave_data(&self, tag: u32, fields: Vec<Flat>, ty: &Ty, tasks: &mut Vec<From>) {
+    fn leave_data(&self, tag: u32, fields: Vec<FlatValue>, ty: &Ty, tasks: &mut Vec<From>) {
         let types = self.fields(ty, tag);
         tasks.push(From::Data(tag, types.len()));
         self.leave_parts(fields, types, tasks);
     }
 
-    fn leave_parts(&self, values: Vec<Flat>, types: Vec<Ty>, tasks: &mut Vec<From>) {
+    fn leave_parts(&self, values: Vec<FlatValue>, types: Vec<Ty>, tasks: &mut Vec<From>) {
         let mut values = values.into_iter();
         let mut parts = Vec::new();
         for ty in types {
@@ -538,30 +539,30 @@ impl Interface {
 }
 
 /// An array of these sizes.
-fn flat(sizes: &[i64], data: Data) -> Flat {
+fn flat(sizes: &[i64], data: Data) -> FlatValue {
     let rows = data.len() as i64;
     let array = FlatArray::new(sizes, data.clone());
     // A Core array of rows has as many elements as its sizes say.
-    Flat::array(array.unwrap_or_else(|| {
+    FlatValue::array(array.unwrap_or_else(|| {
         debug_assert_eq!(rows, product(sizes) as i64);
         FlatArray::vector(data)
     }))
 }
 
 /// The elements of one kind.
-fn data<'v>(values: impl Iterator<Item = &'v Flat>, ty: &diffeo_array::ir::Ty) -> Data {
-    use diffeo_array::ir::Ty as FlatTy;
-    let values: Vec<&Flat> = values.collect();
+fn data<'v>(values: impl Iterator<Item = &'v FlatValue>, ty: &diffeo_array::ir::FlatTy) -> Data {
+    use diffeo_array::ir::FlatTy;
+    let values: Vec<&FlatValue> = values.collect();
     match ty {
         FlatTy::Real => Data::Reals(Rc::new(
-            values.iter().map(|v| if let Flat::Real(x) = v { *x } else { 0.0 }).collect(),
+            values.iter().map(|v| if let FlatValue::Real(x) = v { *x } else { 0.0 }).collect(),
         )),
         FlatTy::Int => Data::Ints(Rc::new(
-            values.iter().map(|v| if let Flat::Int(n) = v { *n } else { 0 }).collect(),
+            values.iter().map(|v| if let FlatValue::Int(n) = v { *n } else { 0 }).collect(),
         )),
-        FlatTy::Bool => {
-            Data::Bools(Rc::new(values.iter().map(|v| matches!(v, Flat::Bool(true))).collect()))
-        }
+        FlatTy::Bool => Data::Bools(Rc::new(
+            values.iter().map(|v| matches!(v, FlatValue::Bool(true))).collect(),
+        )),
         FlatTy::Text | FlatTy::Array(..) | FlatTy::Box(_) | FlatTy::Acc(_) | FlatTy::Stack(_) => {
             Data::Values(Rc::new(values.into_iter().cloned().collect()))
         }
@@ -569,12 +570,16 @@ fn data<'v>(values: impl Iterator<Item = &'v Flat>, ty: &diffeo_array::ir::Ty) -
 }
 
 /// A scalar.
-fn scalar(value: &Flat) -> Value {
+fn scalar(value: &FlatValue) -> Value {
     match value {
-        Flat::Real(x) => Value::Real(*x),
-        Flat::Int(n) => Value::Int(*n),
-        Flat::Bool(b) => Value::Bool(*b),
-        Flat::Text(text) => Value::String(text.clone()),
-        Flat::Array(_) | Flat::Box(_) | Flat::Null | Flat::Acc(_) | Flat::Stack(_) => Value::Unit,
+        FlatValue::Real(x) => Value::Real(*x),
+        FlatValue::Int(n) => Value::Int(*n),
+        FlatValue::Bool(b) => Value::Bool(*b),
+        FlatValue::Text(text) => Value::String(text.clone()),
+        FlatValue::Array(_)
+        | FlatValue::Box(_)
+        | FlatValue::Null
+        | FlatValue::Acc(_)
+        | FlatValue::Stack(_) => Value::Unit,
     }
 }

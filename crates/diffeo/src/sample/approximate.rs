@@ -5,7 +5,7 @@
 //! holds: each draw has the log densities of the posterior and of the approximation.
 
 use super::chain::{self, seed_of, Density};
-use super::model::{Definitions, Model};
+use super::model::{Model, ModelDefinitions};
 use super::{Chain, Method, SampleOptions};
 use crate::host::{Array, Error, Value};
 use crate::Message;
@@ -44,7 +44,7 @@ const FAR: f64 = 1e6;
 /// # Errors
 /// No point has a density, there is no approximation, or the run was interrupted.
 pub(super) fn run(
-    definitions: &Definitions,
+    definitions: &ModelDefinitions,
     model: &Model,
     options: &SampleOptions,
 ) -> Result<(Vec<Chain>, Approximation), Error> {

@@ -24,7 +24,7 @@ mod partial;
 
 pub use approximate::Approximation;
 pub use diagnose::Summary;
-use model::Definitions;
+use model::ModelDefinitions;
 pub use model::{Names, Variable};
 
 use crate::host::{Error, HostOptions, Program, Value};
@@ -304,7 +304,7 @@ impl Program {
             parameters: &options.parameters,
             predict: options.predict.as_deref(),
         };
-        let definitions = Definitions::new(self, names, &options.host)?;
+        let definitions = ModelDefinitions::new(self, names, &options.host)?;
         let model = definitions.model(data)?;
         // Compiled once, before the chains would wait for each other.
         let compiled = model.gradient.prepare();
@@ -365,7 +365,7 @@ impl Program {
     /// # Errors
     /// The definitions make no model.
     pub fn model_data(&self, names: Names<'_>) -> Result<Vec<(Arc<str>, crate::Type)>, Error> {
-        Ok(Definitions::new(self, names, &HostOptions::default())?.data())
+        Ok(ModelDefinitions::new(self, names, &HostOptions::default())?.data())
     }
 }
 

@@ -18,7 +18,7 @@ const MOST: usize = 1 << 24;
 
 /// What values a parameter takes: `Parameter` of `std/bayes.deo`.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Kind {
+pub(super) enum Support {
     Free,
     Positive,
     Above(f64),
@@ -32,7 +32,7 @@ pub(super) enum Kind {
     Correlation(usize),
     CholeskyCovariance(usize),
     Covariance(usize),
-    Array(usize, Box<Kind>),
+    Array(usize, Box<Support>),
 }
 
 /// A Real as a literal of the language.
@@ -40,9 +40,9 @@ fn literal(x: f64) -> String {
     format!("({x:?})")
 }
 
-impl Kind {
+impl Support {
     /// The kind that a value of `Parameter` says.
-    fn read(value: &Value<'_>) -> Result<Kind, String> {
+    fn read(value: &Value<'_>) -> Result<Support, String> {
         let Value::Variant(name, fields) = value else {
             return Err("it is no `Parameter` of the module `bayes`".to_string());
         };
@@ -59,10 +59,10 @@ impl Kind {
             _ => Err(format!("`{name}` has no bound")),
         };
         Ok(match &**name {
-            "Free" => Kind::Free,
-            "Positive" => Kind::Positive,
-            "Above" => Kind::Above(bound(0)?),
-            "Below" => Kind::Below(bound(0)?),
+            "Free" => Support::Free,
+            "Positive" => Support::Positive,
+            "Above" => Support::Above(bound(0)?),
+            "Below" => Support::Below(bound(0)?),
             "Between" => {
                 let (low, high) = (bound(0)?, bound(1)?);
                 if low >= high {
@@ -70,18 +70,18 @@ impl Kind {
                         "in `Between({low:?}, {high:?})` no Real is between the bounds"
                     ));
                 }
-                Kind::Between(low, high)
+                Support::Between(low, high)
             }
-            "Simplex" => Kind::Simplex(size(1)?),
-            "Ordered" => Kind::Ordered(size(0)?),
-            "PositiveOrdered" => Kind::PositiveOrdered(size(0)?),
-            "UnitVector" => Kind::UnitVector(size(1)?),
-            "CholeskyCorrelation" => Kind::CholeskyCorrelation(size(1)?),
-            "Correlation" => Kind::Correlation(size(1)?),
-            "CholeskyCovariance" => Kind::CholeskyCovariance(size(1)?),
-            "Covariance" => Kind::Covariance(size(1)?),
+            "Simplex" => Support::Simplex(size(1)?),
+            "Ordered" => Support::Ordered(size(0)?),
+            "PositiveOrdered" => Support::PositiveOrdered(size(0)?),
+            "UnitVector" => Support::UnitVector(size(1)?),
+            "CholeskyCorrelation" => Support::CholeskyCorrelation(size(1)?),
+            "Correlation" => Support::Correlation(size(1)?),
+            "CholeskyCovariance" => Support::CholeskyCovariance(size(1)?),
+            "Covariance" => Support::Covariance(size(1)?),
             "Array" => match fields.get(1) {
-                Some(of) => Kind::Array(size(0)?, Box::new(Kind::read(of)?)),
+                Some(of) => Support::Array(size(0)?, Box::new(Support::read(of)?)),
                 None => return Err("`Array` has no kind of its elements".to_string()),
             },
             _ => return Err(format!("`{name}` is no kind of parameter")),
@@ -91,30 +91,38 @@ impl Kind {
     /// How many unconstrained Reals it is made of.
     pub fn reals(&self) -> usize {
         match self {
-            Kind::Free | Kind::Positive | Kind::Above(_) | Kind::Below(_) | Kind::Between(..) => 1,
-            Kind::Simplex(n) => n - 1,
-            Kind::Ordered(n) | Kind::PositiveOrdered(n) | Kind::UnitVector(n) => *n,
-            Kind::CholeskyCorrelation(n) | Kind::Correlation(n) => n.saturating_mul(n - 1) / 2,
-            Kind::CholeskyCovariance(n) | Kind::Covariance(n) => n.saturating_mul(n + 1) / 2,
-            Kind::Array(n, of) => n.saturating_mul(of.reals()),
+            Support::Free
+            | Support::Positive
+            | Support::Above(_)
+            | Support::Below(_)
+            | Support::Between(..) => 1,
+            Support::Simplex(n) => n - 1,
+            Support::Ordered(n) | Support::PositiveOrdered(n) | Support::UnitVector(n) => *n,
+            Support::CholeskyCorrelation(n) | Support::Correlation(n) => {
+                n.saturating_mul(n - 1) / 2
+            }
+            Support::CholeskyCovariance(n) | Support::Covariance(n) => n.saturating_mul(n + 1) / 2,
+            Support::Array(n, of) => n.saturating_mul(of.reals()),
         }
     }
 
     /// The sizes of its value, which is an array of so many indices.
     pub fn sizes(&self) -> Vec<usize> {
         match self {
-            Kind::Free | Kind::Positive | Kind::Above(_) | Kind::Below(_) | Kind::Between(..) => {
-                Vec::new()
-            }
-            Kind::Simplex(n)
-            | Kind::Ordered(n)
-            | Kind::PositiveOrdered(n)
-            | Kind::UnitVector(n) => vec![*n],
-            Kind::CholeskyCorrelation(n)
-            | Kind::Correlation(n)
-            | Kind::CholeskyCovariance(n)
-            | Kind::Covariance(n) => vec![*n, *n],
-            Kind::Array(n, of) => std::iter::once(*n).chain(of.sizes()).collect(),
+            Support::Free
+            | Support::Positive
+            | Support::Above(_)
+            | Support::Below(_)
+            | Support::Between(..) => Vec::new(),
+            Support::Simplex(n)
+            | Support::Ordered(n)
+            | Support::PositiveOrdered(n)
+            | Support::UnitVector(n) => vec![*n],
+            Support::CholeskyCorrelation(n)
+            | Support::Correlation(n)
+            | Support::CholeskyCovariance(n)
+            | Support::Covariance(n) => vec![*n, *n],
+            Support::Array(n, of) => std::iter::once(*n).chain(of.sizes()).collect(),
         }
     }
 
@@ -129,23 +137,23 @@ impl Kind {
         let many = |function: &str| format!("bayes'.{function}({slice})");
         let matrix = |function: &str, n: usize| format!("bayes'.{function}({n}, {slice})");
         match self {
-            Kind::Free => format!("(x'[{at}], 0.0)"),
-            Kind::Positive => one("positive", ""),
-            Kind::Above(low) => one("above", &format!("{}, ", literal(*low))),
-            Kind::Below(high) => one("below", &format!("{}, ", literal(*high))),
-            Kind::Between(low, high) => {
+            Support::Free => format!("(x'[{at}], 0.0)"),
+            Support::Positive => one("positive", ""),
+            Support::Above(low) => one("above", &format!("{}, ", literal(*low))),
+            Support::Below(high) => one("below", &format!("{}, ", literal(*high))),
+            Support::Between(low, high) => {
                 one("between", &format!("{}, {}, ", literal(*low), literal(*high)))
             }
-            Kind::Simplex(_) => many("simplex"),
-            Kind::Ordered(_) => many("ordered"),
-            Kind::PositiveOrdered(_) => many("positive_ordered"),
-            Kind::UnitVector(_) => many("unit_vector"),
-            Kind::CholeskyCorrelation(n) => matrix("cholesky_correlation", *n),
-            Kind::Correlation(n) => matrix("correlation", *n),
-            Kind::CholeskyCovariance(n) => matrix("cholesky_covariance", *n),
-            Kind::Covariance(n) => matrix("covariance", *n),
-            Kind::Array(_, of) if **of == Kind::Free => format!("({slice}, 0.0)"),
-            Kind::Array(n, of) => {
+            Support::Simplex(_) => many("simplex"),
+            Support::Ordered(_) => many("ordered"),
+            Support::PositiveOrdered(_) => many("positive_ordered"),
+            Support::UnitVector(_) => many("unit_vector"),
+            Support::CholeskyCorrelation(n) => matrix("cholesky_correlation", *n),
+            Support::Correlation(n) => matrix("correlation", *n),
+            Support::CholeskyCovariance(n) => matrix("cholesky_covariance", *n),
+            Support::Covariance(n) => matrix("covariance", *n),
+            Support::Array(_, of) if **of == Support::Free => format!("({slice}, 0.0)"),
+            Support::Array(n, of) => {
                 let i = format!("i{depth}'");
                 let element = of.text(&format!("{at} + {i} * {}", of.reals()), depth + 1);
                 format!("bayes'.all_of([{element} for {i} < {n}])")
@@ -182,7 +190,7 @@ pub struct Names<'n> {
 }
 
 /// The definitions of a model, before there are data.
-pub(super) struct Definitions {
+pub(super) struct ModelDefinitions {
     density: Function,
     /// The function or constant, if there is one.
     parameters: Option<Function>,
@@ -234,7 +242,7 @@ fn record(ty: &Type) -> Option<&[(Arc<str>, Type)]> {
     }
 }
 
-impl Definitions {
+impl ModelDefinitions {
     /// Looks the definitions up in a program.
     ///
     /// # Errors
@@ -243,7 +251,7 @@ impl Definitions {
         program: &Program,
         names: Names<'_>,
         options: &HostOptions,
-    ) -> Result<Definitions, Error> {
+    ) -> Result<ModelDefinitions, Error> {
         let density = program.callable(names.density, options.clone())?;
         let signature = || format!("`{}` is {}", names.density, density.signature());
         let refused = || wrong(format!("no log density: {}", signature()), FORM);
@@ -289,7 +297,7 @@ impl Definitions {
             None => None,
             Some(name) => Some(Predict::new(program.callable(name, options.clone())?, point)?),
         };
-        Ok(Definitions { density, parameters, predict, fields, takes_data })
+        Ok(ModelDefinitions { density, parameters, predict, fields, takes_data })
     }
 
     /// The names and types of all data that the definitions take.
@@ -398,14 +406,14 @@ impl Definitions {
     }
 
     /// Each parameter with what values it takes, in the order of the names.
-    fn kinds(&self, data: &Value<'_>) -> Result<Vec<(Arc<str>, Kind)>, Error> {
+    fn kinds(&self, data: &Value<'_>) -> Result<Vec<(Arc<str>, Support)>, Error> {
         let name = self.density.name();
         let Some(function) = &self.parameters else {
             return self
                 .fields
                 .iter()
                 .map(|(field, ty)| match ty {
-                    Type::Real => Ok((field.clone(), Kind::Free)),
+                    Type::Real => Ok((field.clone(), Support::Free)),
                     ty => Err(wrong(
                         format!("nothing says what values the parameter `{field}: {ty}` of `{name}` takes"),
                         &format!("define `parameters`, a record with a `Parameter` of the module `bayes` for each: `def parameters = {{{field} = bayes.{}}}`", match ty {
@@ -430,7 +438,7 @@ impl Definitions {
                 );
                 return Err(wrong(message, &format!("add `{field} = bayes.Free`, or what it is")));
             };
-            let kind = Kind::read(value).map_err(|why| {
+            let kind = Support::read(value).map_err(|why| {
                 wrong(format!("the parameter `{field}` in `{}`: {why}", function.name()), "")
             })?;
             if kind.ty() != *ty {

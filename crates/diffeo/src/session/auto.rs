@@ -26,7 +26,7 @@ use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::{Compiled, Cpu};
 use diffeo_codegen::llvm;
 use diffeo_codegen::low::HUGE;
-use later::{Known, Later};
+use later::{Later, LlvmOutcome};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -134,7 +134,7 @@ impl Auto {
         later.consider(work);
         let known = if work > later.budget() { later.wait(limits) } else { later.failed() };
         match known {
-            Some(Known::Code(compiled, took)) => {
+            Some(LlvmOutcome::Code(compiled, took)) => {
                 let time = start.elapsed().as_secs_f64();
                 self.note = Some(format!("LLVM's code took over after {time:.3} s"));
                 times.push(Timing { step: "llvm", time: took, operations: None });
@@ -142,12 +142,12 @@ impl Auto {
                 self.later = None;
                 true
             }
-            Some(Known::Failed(why)) => {
+            Some(LlvmOutcome::Failed(why)) => {
                 self.note = Some(why);
                 self.stays();
                 unfinished
             }
-            Some(Known::Exceeded) => {
+            Some(LlvmOutcome::Exceeded) => {
                 // The run that begins again will end for that.
                 self.prepared.free();
                 unfinished

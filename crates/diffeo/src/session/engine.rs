@@ -1,7 +1,7 @@
 //! Engines: which one runs a program, and when the evaluator takes over.
 
 use super::auto;
-use super::kept::Place;
+use super::kept::CacheEntry;
 use super::once::Once;
 use super::prepared::{self, Prepared};
 use crate::lower::value::Interface;
@@ -12,11 +12,11 @@ use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Exceeded, Kinks, Machine, Options, RuntimeError, RuntimeWarning};
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::value::Value;
-use diffeo_codegen::cranelift::Code;
+use diffeo_codegen::cranelift::MachineCode;
 use diffeo_codegen::engine::Cpu;
 use diffeo_codegen::low;
 use diffeo_front::NotConverged;
-use diffeo_papers::trace::{Evaluator, Stop, TraceOptions};
+use diffeo_papers::trace::{TraceEvaluator, TraceOptions, TraceStop};
 use diffeo_papers::{engine, Delta};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -204,25 +204,25 @@ impl How {
         if self.engine.is_compiled() {
             let kinks = once.kinks != Kinks::Ignore;
             let longest = (self.engine == Engine::Auto).then_some(LONGEST);
-            let options = lower::Options { kinks, longest, ..lower::Options::default() };
+            let options = lower::LowerOptions { kinks, longest, ..lower::LowerOptions::default() };
             let mut done = self.compiled(program, global, arg.clone(), once, options)?;
-            if let Compiled::Not(why @ Unsupported::Long(_), _) = done {
+            if let CompiledRun::Not(why @ Unsupported::Long(_), _) = done {
                 if let Some(ran) = brief(program, global, arg.clone(), once) {
                     return Ok(Ran { unsupported: Some(why), ..ran });
                 }
-                let options = lower::Options { longest: None, ..options };
+                let options = lower::LowerOptions { longest: None, ..options };
                 done = self.compiled(program, global, arg.clone(), once, options)?;
             }
             match done {
-                Compiled::Ran(ran) if may_be_rule(&ran, program, global) => {
+                CompiledRun::Ran(ran) if may_be_rule(&ran, program, global) => {
                     once.again();
                     let found = brief(program, global, arg, once);
                     let found = found.filter(|found| found.result.is_ok());
                     let unsupported = Some(Unsupported::Rule);
                     return Ok(found.map_or(*ran, |found| Ran { unsupported, ..found }));
                 }
-                Compiled::Ran(ran) => return Ok(*ran),
-                Compiled::Not(why, steps) => (unsupported, times) = (Some(why), steps),
+                CompiledRun::Ran(ran) => return Ok(*ran),
+                CompiledRun::Not(why, steps) => (unsupported, times) = (Some(why), steps),
             }
         }
         let mut engine = self.engine;
@@ -237,15 +237,18 @@ impl How {
                     timed("run", &mut times, || trace(program, global, arg, options, self.unfold));
                 return Ok(Ran { times, ..ran });
             }
-            Engine::Dual => (Engine::Dual, engine::machine(program, engine::Engine::Dual, options)),
+            Engine::Dual => {
+                (Engine::Dual, engine::machine(program, engine::TranslatingEngine::Dual, options))
+            }
             Engine::Delta => {
                 let choices = Delta { arrays: true, split: false };
-                let system = engine::Engine::Delta(choices);
+                let system = engine::TranslatingEngine::Delta(choices);
                 (Engine::Delta, engine::machine(program, system, options))
             }
-            Engine::Taylor => {
-                (Engine::Taylor, engine::machine(program, engine::Engine::Taylor, options))
-            }
+            Engine::Taylor => (
+                Engine::Taylor,
+                engine::machine(program, engine::TranslatingEngine::Taylor, options),
+            ),
             Engine::Auto
             | Engine::Evaluator
             | Engine::Flat
@@ -282,12 +285,12 @@ impl How {
         global: GlobalId,
         arg: Option<Value>,
         once: &Once,
-        options: lower::Options,
-    ) -> Result<Compiled, Unsupported> {
+        options: lower::LowerOptions,
+    ) -> Result<CompiledRun, Unsupported> {
         let kinks = options.kinks;
         let mut times = Vec::new();
-        let place = Place::of(program, global, options, self);
-        let ran = match place.as_ref().and_then(Place::find) {
+        let place = CacheEntry::of(program, global, options, self);
+        let ran = match place.as_ref().and_then(CacheEntry::find) {
             Some((interface, compiled)) => {
                 let mut ran = self.start(interface, compiled, arg, once, times);
                 ran.note.get_or_insert_with(|| "the code was kept from an earlier run".to_string());
@@ -295,16 +298,16 @@ impl How {
             }
             None => {
                 let start = Instant::now();
-                let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(self.counted));
+                let mut see = |step: &pipeline::PassRun<'_>| times.push(step.timing(self.counted));
                 let Lowered { module, interface } =
                     match pipeline::flat_with(program, global, options, &mut see) {
                         Ok(lowered) => lowered,
-                        Err(why) => return Ok(Compiled::Not(why, times)),
+                        Err(why) => return Ok(CompiledRun::Not(why, times)),
                     };
                 match self.engine {
                     Engine::Flat => flat(module, &interface, arg, once.options(), times),
                     Engine::Auto | Engine::Jit => {
-                        let keep = |low: &low::Module, code: &Code| match &place {
+                        let keep = |low: &low::LowModule, code: &MachineCode| match &place {
                             Some(place) if start.elapsed() >= LONG => {
                                 place.keep(&interface, low, code)
                             }
@@ -313,7 +316,7 @@ impl How {
                         match prepared::by_cranelift(module, self, keep, &mut times) {
                             Ok(compiled) => self.start(interface, compiled, arg, once, times),
                             Err(why) if self.engine == Engine::Auto => {
-                                return Ok(Compiled::Not(why, times));
+                                return Ok(CompiledRun::Not(why, times));
                             }
                             Err(why) => return Err(why),
                         }
@@ -339,10 +342,10 @@ impl How {
             Err(RuntimeError { kind: ErrorKind::DerivativeOrder, span, .. }) => {
                 Unsupported::Derivative(*span, "its order depends on the run".to_string())
             }
-            Ok(_) | Err(_) => return Ok(Compiled::Ran(Box::new(ran))),
+            Ok(_) | Err(_) => return Ok(CompiledRun::Ran(Box::new(ran))),
         };
         once.again();
-        Ok(Compiled::Not(why, Vec::new()))
+        Ok(CompiledRun::Not(why, Vec::new()))
     }
 }
 
@@ -350,7 +353,7 @@ impl How {
 const LONG: Duration = Duration::from_millis(10);
 
 /// What became of a run on a compiled engine.
-pub(crate) enum Compiled {
+pub(crate) enum CompiledRun {
     Ran(Box<Ran>),
     /// Nothing, or no more than a nan, and how long that took.
     Not(Unsupported, Vec<Timing>),
@@ -409,7 +412,7 @@ fn flat(
     mut times: Vec<Timing>,
 ) -> Ran {
     let args = arg.map(|arg| interface.arguments(&arg)).unwrap_or_default();
-    let mut evaluator = diffeo_array::eval::Evaluator::new(module.into(), options);
+    let mut evaluator = diffeo_array::eval::FlatEvaluator::new(module.into(), options);
     let result = timed("run", &mut times, || evaluator.run(args));
     let result = result.map(|results| interface.result(results));
     let operations = Some(evaluator.operations());
@@ -426,14 +429,14 @@ fn trace(
 ) -> Ran {
     let Options { kinks, max_stack, trace, progress, limits } = options;
     let options = TraceOptions { kinks, fuel, max_stack, limits, trace, progress, printed: false };
-    let mut evaluator = Evaluator::new(program.clone(), options);
+    let mut evaluator = TraceEvaluator::new(program.clone(), options);
     let result = evaluator.eval_global(global).and_then(|value| match arg {
         Some(arg) => evaluator.apply(&value, arg),
         None => Ok(value),
     });
     let result = result.map_err(|stop| match stop {
-        Stop::Error(error) => *error,
-        Stop::OutOfFuel => {
+        TraceStop::Error(error) => *error,
+        TraceStop::OutOfFuel => {
             let kind = ErrorKind::Unfolded { most: fuel.unwrap_or(u64::MAX) };
             let span = program.globals[global.0 as usize].span;
             RuntimeError { kind, span, function: None, trace: Vec::new() }

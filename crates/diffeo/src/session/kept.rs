@@ -5,12 +5,12 @@
 
 use super::engine::{Engine, How};
 use crate::lower::value::Interface;
-use crate::lower::Options;
+use crate::lower::LowerOptions;
 use crate::pipeline;
 use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_codegen::cache::Cache;
-use diffeo_codegen::cranelift::{self, Code};
+use diffeo_codegen::cranelift::{self, MachineCode};
 use diffeo_codegen::engine::Compiled;
 use diffeo_codegen::image;
 use diffeo_codegen::low;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Where the code of a program is kept.
-pub(super) struct Place {
+pub(super) struct CacheEntry {
     cache: Cache,
     key: Vec<u8>,
 }
@@ -29,22 +29,27 @@ struct Kept<'k> {
     interface: &'k Interface,
     flat: &'k Flat,
     /// Without its functions.
-    low: &'k low::Module,
-    code: &'k Code,
+    low: &'k low::LowModule,
+    code: &'k MachineCode,
 }
 
 /// The same, read.
 #[derive(Deserialize)]
-struct Found {
+struct ReadBack {
     interface: Interface,
     flat: Flat,
-    low: low::Module,
-    code: Code,
+    low: low::LowModule,
+    code: MachineCode,
 }
 
-impl Place {
+impl CacheEntry {
     /// That of a definition's code, if it is kept and the engine begins with Cranelift's.
-    pub fn of(program: &Program, entry: GlobalId, options: Options, how: How) -> Option<Place> {
+    pub fn of(
+        program: &Program,
+        entry: GlobalId,
+        options: LowerOptions,
+        how: How,
+    ) -> Option<CacheEntry> {
         let usual = pipeline::left_out().is_empty();
         if !how.keep || !usual || !matches!(how.engine, Engine::Auto | Engine::Jit) {
             return None;
@@ -52,18 +57,18 @@ impl Place {
         let processor = cranelift::processor(how.cpu)?;
         let build = image::build()?;
         let key = (build, processor, how.cpu, how.engine.name(), options, entry, program);
-        Some(Place { key: Cache::key(&key)?, cache: Cache::open()? })
+        Some(CacheEntry { key: Cache::key(&key)?, cache: Cache::open()? })
     }
 
     /// The program, if it is there.
     pub fn find(&self) -> Option<(Interface, Compiled)> {
-        let Found { interface, flat, mut low, code } = self.cache.read(&self.key)?;
+        let ReadBack { interface, flat, mut low, code } = self.cache.read(&self.key)?;
         low.flat = Arc::new(flat);
         Some((interface, code.load(Arc::new(low)).ok()?))
     }
 
     /// Keeps the program.
-    pub fn keep(&self, interface: &Interface, low: &low::Module, code: &Code) {
+    pub fn keep(&self, interface: &Interface, low: &low::LowModule, code: &MachineCode) {
         self.cache.write(&self.key, &Kept { interface, flat: &low.flat, low, code });
     }
 }

@@ -5,11 +5,11 @@ use super::{auto, Engine};
 use crate::lower::value::Interface;
 use crate::lower::{Lowered, Unsupported};
 use crate::pipeline::{self, timed, Backend, Timing};
-use diffeo_array::value::Value as FlatValue;
+use diffeo_array::value::FlatValue;
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Exceeded, Limits, Options, RuntimeError};
 use diffeo_calculus::value::Value;
-use diffeo_codegen::cranelift::{self, Code};
+use diffeo_codegen::cranelift::{self, MachineCode};
 use diffeo_codegen::engine::{Callbacks, Compiled, Instance, Overseer, RunOptions};
 use diffeo_codegen::low;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub(super) fn compile(
 pub(super) fn by_cranelift(
     module: diffeo_array::ir::Module,
     how: How,
-    keep: impl FnOnce(&low::Module, &Code),
+    keep: impl FnOnce(&low::LowModule, &MachineCode),
     times: &mut Vec<Timing>,
 ) -> Result<Compiled, Unsupported> {
     let low = pipeline::timed_low(module, Backend::Jit.lowering(), times);

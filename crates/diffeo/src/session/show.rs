@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::lower::Unsupported;
-use crate::pipeline::{self, Code, Timing};
+use crate::pipeline::{self, CodeForm, Timing};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_codegen::engine::Cpu;
 use diffeo_front::Entry;
@@ -54,10 +54,10 @@ impl Session {
         times: &mut Vec<Timing>,
     ) -> Result<String, Box<Diagnostic>> {
         let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
-        let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(true));
+        let mut see = |step: &pipeline::PassRun<'_>| times.push(step.timing(true));
         let lowered = pipeline::flat(&entry.program, entry.global, &mut see).map_err(message)?;
         let mut shown = String::new();
-        let options = Code::Low.lowering();
+        let options = CodeForm::Low.lowering();
         pipeline::low_seeing(lowered.module, options, &mut |name, module| {
             if name == pass {
                 shown = diffeo_codegen::low::print::print(module);
@@ -73,12 +73,12 @@ impl Session {
     pub fn show_code(
         &self,
         entry: &Entry,
-        code: Code,
+        code: CodeForm,
         cpu: Cpu,
         times: &mut Vec<Timing>,
     ) -> Result<String, Box<Diagnostic>> {
         let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
-        let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(true));
+        let mut see = |step: &pipeline::PassRun<'_>| times.push(step.timing(true));
         let lowered = pipeline::flat(&entry.program, entry.global, &mut see).map_err(message)?;
         let low = pipeline::timed_low(lowered.module, code.lowering(), times);
         let text = pipeline::timed(code.name(), times, || code.text(&low, cpu));

@@ -13,22 +13,22 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A function, how a program writes it, and how far its numbers may be off.
-struct Function {
+struct TestedFunction {
     name: &'static str,
     /// Of `u` and of the other number `p`.
     text: &'static str,
     bound: f64,
 }
 
-const fn function(name: &'static str, text: &'static str) -> Function {
-    Function { name, text, bound: 5e-15 }
+const fn function(name: &'static str, text: &'static str) -> TestedFunction {
+    TestedFunction { name, text, bound: 5e-15 }
 }
 
-const fn within(name: &'static str, text: &'static str, bound: f64) -> Function {
-    Function { name, text, bound }
+const fn within(name: &'static str, text: &'static str, bound: f64) -> TestedFunction {
+    TestedFunction { name, text, bound }
 }
 
-const FUNCTIONS: &[Function] = &[
+const FUNCTIONS: &[TestedFunction] = &[
     function("exp", "exp(u)"),
     function("log", "log(u)"),
     function("sqrt", "sqrt(u)"),
@@ -78,7 +78,7 @@ const FUNCTIONS: &[Function] = &[
 
 /// A number that should come out, and by how much the bound is larger for its condition.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct ExpectedNumber {
     value: f64,
     factor: f64,
 }
@@ -86,13 +86,13 @@ struct Wanted {
 struct Point {
     x: f64,
     p: Option<String>,
-    wanted: Vec<Wanted>,
+    wanted: Vec<ExpectedNumber>,
 }
 
-fn wanted(word: &str) -> Wanted {
+fn wanted(word: &str) -> ExpectedNumber {
     let (value, digits) = word.split_once('~').unwrap_or((word, "1"));
     let digits: i32 = digits.parse().expect("an exponent");
-    Wanted { value: value.parse().expect("a number"), factor: 10f64.powi(digits - 1) }
+    ExpectedNumber { value: value.parse().expect("a number"), factor: 10f64.powi(digits - 1) }
 }
 
 fn table() -> BTreeMap<String, Vec<Point>> {
@@ -141,15 +141,15 @@ const WAYS: &[(&str, usize)] = &[
 const MIXED_WAYS: &[(&str, usize)] = &[("forward", 0), ("reverse", 0), ("mixed", 0), ("mixed", 0)];
 
 /// Its points and values.
-fn points<'t>(table: &'t BTreeMap<String, Vec<Point>>, function: &Function) -> &'t [Point] {
+fn points<'t>(table: &'t BTreeMap<String, Vec<Point>>, function: &TestedFunction) -> &'t [Point] {
     &table[function.name.trim_end_matches(".literal")]
 }
 
-fn is_mixed(function: &Function) -> bool {
+fn is_mixed(function: &TestedFunction) -> bool {
     function.name.ends_with(".mixed")
 }
 
-fn ways(function: &Function) -> &'static [(&'static str, usize)] {
+fn ways(function: &TestedFunction) -> &'static [(&'static str, usize)] {
     if is_mixed(function) {
         MIXED_WAYS
     } else {
@@ -158,7 +158,7 @@ fn ways(function: &Function) -> &'static [(&'static str, usize)] {
 }
 
 /// The definition with this number: of a function at all its points.
-fn definition(out: &mut String, i: usize, function: &Function, points: &[Point]) {
+fn definition(out: &mut String, i: usize, function: &TestedFunction, points: &[Point]) {
     let int = function.name.starts_with("power");
     let p = if int { "Int" } else { "Real" };
     let text = function.text;
@@ -214,7 +214,11 @@ fn numbers(text: &str) -> Vec<f64> {
 }
 
 /// Runs some of the functions as one program.
-fn run(functions: &[&Function], table: &BTreeMap<String, Vec<Point>>, engine: Engine) -> Vec<f64> {
+fn run(
+    functions: &[&TestedFunction],
+    table: &BTreeMap<String, Vec<Point>>,
+    engine: Engine,
+) -> Vec<f64> {
     let mut text =
         "def slope(g: Real -> Real, x: Real) = let (_, d) = jvp(g, x, 1.0) in d\n".to_string();
     let mut names = Vec::new();
@@ -248,7 +252,7 @@ fn compare(engine: Engine, together: usize) {
     let table = table();
     let mut failures = Vec::new();
     let only = std::env::var("DIFFEO_FUNCTION").ok();
-    let chosen: Vec<&Function> = FUNCTIONS
+    let chosen: Vec<&TestedFunction> = FUNCTIONS
         .iter()
         .filter(|function| only.as_ref().is_none_or(|name| name == function.name))
         .collect();
@@ -259,7 +263,7 @@ fn compare(engine: Engine, together: usize) {
             for point in points(&table, function) {
                 for &(way, order) in ways(function) {
                     let found = found.next().expect("a number for each point and way");
-                    let Wanted { value, factor } = point.wanted[order];
+                    let ExpectedNumber { value, factor } = point.wanted[order];
                     let difference = difference(found, value) / factor;
                     let worst = worst.entry(way).or_insert((0.0, point.x, order));
                     if difference > worst.0 {

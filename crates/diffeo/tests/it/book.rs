@@ -37,7 +37,7 @@ fn pages() -> Vec<(String, String)> {
 }
 
 /// A fenced block.
-struct Block {
+struct FencedBlock {
     /// What stands after the fence.
     info: String,
     /// Its line in the page.
@@ -45,13 +45,17 @@ struct Block {
     text: String,
 }
 
-fn blocks(page: &str) -> Vec<Block> {
-    let mut out: Vec<Block> = Vec::new();
+fn blocks(page: &str) -> Vec<FencedBlock> {
+    let mut out: Vec<FencedBlock> = Vec::new();
     let mut open = false;
     for (i, line) in page.lines().enumerate() {
         match (line.strip_prefix("```"), open) {
             (Some(info), false) => {
-                out.push(Block { info: info.trim().to_string(), line: i + 1, text: String::new() });
+                out.push(FencedBlock {
+                    info: info.trim().to_string(),
+                    line: i + 1,
+                    text: String::new(),
+                });
                 open = true;
             }
             (Some(_), true) => open = false,
@@ -146,12 +150,12 @@ fn in_root(value: &str) -> String {
 
 /// What a program gave.
 #[derive(Default)]
-struct Outcome {
+struct ExampleOutcome {
     value: Option<String>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Outcome {
+impl ExampleOutcome {
     fn lines(&self, error: bool) -> Vec<String> {
         let kind = if error { "error" } else { "warning" };
         let line = |d: &Diagnostic| format!("{kind}[{}]: {}", d.code, d.message);
@@ -159,14 +163,15 @@ impl Outcome {
     }
 }
 
-fn program(text: &str, command: &Command) -> Outcome {
+fn program(text: &str, command: &Command) -> ExampleOutcome {
     let mut session = Session::new();
     let module = session.load_text("program.deo", text);
     session.check();
     let has_main = session.definitions(module).iter().any(|name| *name == "main");
     let entry =
         if has_main && !session.has_errors() { session.entry(module, "main") } else { None };
-    let mut outcome = entry.map_or(Outcome::default(), |entry| evaluate(&session, &entry, command));
+    let mut outcome =
+        entry.map_or(ExampleOutcome::default(), |entry| evaluate(&session, &entry, command));
     outcome.diagnostics.extend(session.diagnostics());
     outcome
 }
@@ -176,16 +181,17 @@ fn expression(
     module: Option<ModuleId>,
     text: &str,
     command: &Command,
-) -> Outcome {
+) -> ExampleOutcome {
     let entry = session.expression(module, text).and_then(|it| session.entry(it, "it"));
-    let mut outcome = entry.map_or(Outcome::default(), |entry| evaluate(session, &entry, command));
+    let mut outcome =
+        entry.map_or(ExampleOutcome::default(), |entry| evaluate(session, &entry, command));
     outcome.diagnostics.extend(session.take_diagnostics());
     outcome
 }
 
-fn evaluate(session: &Session, entry: &Entry, command: &Command) -> Outcome {
+fn evaluate(session: &Session, entry: &Entry, command: &Command) -> ExampleOutcome {
     let datas = &entry.program.datas;
-    let mut outcome = Outcome::default();
+    let mut outcome = ExampleOutcome::default();
     let (arg, ty) = match &entry.ty {
         Ty::Fun(function) => {
             let mut values = Vec::new();
@@ -228,7 +234,7 @@ fn evaluate(session: &Session, entry: &Entry, command: &Command) -> Outcome {
 }
 
 /// What is wrong with the outcome of a program that is to give this text.
-fn judge(outcome: &Outcome, is_error: bool, expected: Option<&str>) -> Result<(), String> {
+fn judge(outcome: &ExampleOutcome, is_error: bool, expected: Option<&str>) -> Result<(), String> {
     let (errors, warnings) = (outcome.lines(true), outcome.lines(false));
     let expected = expected.map(str::trim_end);
     if is_error {
@@ -267,12 +273,13 @@ fn the_programs_of_the_book_do_what_it_says() {
     // The tutorial is a session of a shell, which the tests of the program `diffeo` go through.
     for (page, text) in pages().into_iter().filter(|(page, _)| page != "tutorial.md") {
         let blocks = blocks(&text);
-        let info = |i: usize| blocks.get(i).map_or("", |b: &Block| b.info.as_str());
+        let info = |i: usize| blocks.get(i).map_or("", |b: &FencedBlock| b.info.as_str());
         let mut i = 0;
         while i < blocks.len() {
             let block = &blocks[i];
-            let shows =
-                |i: usize| blocks.get(i).is_some_and(|b: &Block| b.text.starts_with("diffeo show"));
+            let shows = |i: usize| {
+                blocks.get(i).is_some_and(|b: &FencedBlock| b.text.starts_with("diffeo show"))
+            };
             let has_command = info(i + 1) == "sh" && info(i + 2) == "text" && !shows(i + 1);
             let result = match block.info.as_str() {
                 "diffeo" | "diffeo error" => {

@@ -1,6 +1,6 @@
 //! The checker of derivatives: what is right passes, what is wrong is found, in its place.
 
-use diffeo::derivative_check::{check, Extent, Part, Report};
+use diffeo::derivative_check::{check, CheckExtent, DerivativeReport, OrderReport};
 use diffeo::differentiate::{numbers, Evaluator};
 use diffeo::{Diagnostic, Differentiable, Options, Session};
 use diffeo_calculus::show::show;
@@ -13,12 +13,14 @@ fn function(session: &mut Session, text: &str) -> Differentiable {
     function.unwrap_or_else(|| panic!("{:?}", session.diagnostics()))
 }
 
-fn report(text: &str) -> Report {
+fn report(text: &str) -> DerivativeReport {
     let mut session = Session::new();
     let function = function(&mut session, text);
     let result = Evaluator::new(&session, &function, Options::default())
         .and_then(|mut evaluator| evaluator.point())
-        .and_then(|point| check(&session, &function, &point.expect("a point"), &Extent::default()));
+        .and_then(|point| {
+            check(&session, &function, &point.expect("a point"), &CheckExtent::default())
+        });
     result.unwrap_or_else(|d| panic!("{:?}", d.kind))
 }
 
@@ -31,7 +33,7 @@ fn refused(text: &str) -> Vec<Diagnostic> {
 }
 
 /// The place of a component, and what the modes give there.
-fn worst(part: &Part, differences: bool) -> (String, String, Vec<(&'static str, f64)>) {
+fn worst(part: &OrderReport, differences: bool) -> (String, String, Vec<(&'static str, f64)>) {
     let comparison = if differences { &part.differences } else { &part.agreement };
     let worst = comparison.worst.as_ref().expect("components");
     (worst.place.inputs.join(" "), worst.place.output.clone(), worst.values.clone())
@@ -47,7 +49,7 @@ fn every_mode_and_every_component_is_compared() {
     assert_eq!((report.inputs, report.outputs), ((3, 3), (2, 2)));
     // Three numbers and two random directions, of two numbers and two weightings.
     assert_eq!(report.first.components, 5 * 4);
-    let modes = |part: &Part| {
+    let modes = |part: &OrderReport| {
         let mut modes = part.modes.clone();
         modes.sort_unstable();
         modes.join(", ")

@@ -9,7 +9,7 @@ use crate::support;
 use crate::fuzzing::derivatives::{derivatives, Agreement};
 use crate::fuzzing::generate::{differentiable, program, Choices, Random};
 use crate::fuzzing::mutate::mutate;
-use crate::fuzzing::probe::{self, Outcome};
+use crate::fuzzing::probe::{self, ProbeOutcome};
 use diffeo::{Kinks, Limits, MemoryLimit, Options};
 use diffeo_memory::in_use;
 use std::collections::BTreeMap;
@@ -72,11 +72,11 @@ fn all(
     labels
 }
 
-fn outcome(outcome: &Outcome) -> &'static str {
+fn outcome(outcome: &ProbeOutcome) -> &'static str {
     match outcome {
-        Outcome::Value(_) => "value",
-        Outcome::Stopped(code) => code,
-        Outcome::NoEntry => "no entry",
+        ProbeOutcome::Value(_) => "value",
+        ProbeOutcome::Stopped(code) => code,
+        ProbeOutcome::NoEntry => "no entry",
     }
 }
 
@@ -136,12 +136,12 @@ fn generated_programs() {
                 panic!("{:?} in\n{formatted}", session_errors(&formatted));
             };
             let again = probe::run(&mut session, module, options(Kinks::Ignore));
-            let bounded = ["timeout", "out-of-memory"].map(Outcome::Stopped);
+            let bounded = ["timeout", "out-of-memory"].map(ProbeOutcome::Stopped);
             if [&ignored, &warned, &stopped, &again].into_iter().any(|o| bounded.contains(o)) {
                 return "bounded";
             }
             assert_eq!(ignored, warned);
-            let kink = ["kink", "outside-domain"].map(Outcome::Stopped).contains(&stopped);
+            let kink = ["kink", "outside-domain"].map(ProbeOutcome::Stopped).contains(&stopped);
             assert!(kink || stopped == ignored, "{stopped:?} and not {ignored:?}");
             assert!(again == ignored, "{again:?} and not {ignored:?} of\n{formatted}");
             outcome(&ignored)

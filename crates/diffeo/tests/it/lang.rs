@@ -1,7 +1,7 @@
 //! Every case of `tests/lang`: values, messages, and derivatives in every mode.
 
 use crate::support::{corpus, judge, run_on, Case};
-use diffeo::derivative_check::{self, Extent};
+use diffeo::derivative_check::{self, CheckExtent};
 use diffeo::differentiate::{numbers, Evaluator};
 use diffeo::{Engine, Kinks, Options, RuntimeError, Session};
 
@@ -35,7 +35,7 @@ fn check(case: &Case, f: &str, at: &str, first_only: bool) -> Result<f64, String
     let report = (|| {
         let mut evaluator = Evaluator::new(&session, &function, Options::default())?;
         let point = evaluator.point()?.expect("the point that was asked for");
-        let extent = Extent { second: !first_only, ..Extent::default() };
+        let extent = CheckExtent { second: !first_only, ..CheckExtent::default() };
         Ok((derivative_check::check(&session, &function, &point, &extent)?, point))
     })();
     let (report, point) = report.map_err(|e: RuntimeError| format!("{:?}", e.kind))?;

@@ -5,7 +5,7 @@
 //! files of before and after a change are compared by `diff`.
 
 use crate::support::{corpus, root};
-use diffeo::pipeline::{self, Code};
+use diffeo::pipeline::{self, CodeForm};
 use diffeo::{Cpu, Entry, Session};
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hasher};
@@ -29,7 +29,7 @@ fn lines(out: &mut String, name: &str, entry: &Entry) {
     let Ok(lowered) = lowered else { return };
     out.push_str(&flat);
     let module = std::sync::Arc::new(lowered.module);
-    for code in Code::ALL {
+    for code in CodeForm::ALL {
         let low = pipeline::low(module.clone(), code.lowering());
         // Code for one kind of processor, so that files of several machines can be compared.
         if let Ok(text) = code.text(&low, Cpu::X86V3) {

@@ -8,10 +8,10 @@
 use super::{unsupported, Reverser};
 use crate::ad::helpers::{complete, declare};
 use crate::ad::shadow::{tangents, varies, ADJOINT};
-use crate::ad::sparse_adjoint::{both, Cx};
+use crate::ad::sparse_adjoint::{both, AdjointCx};
 use crate::ad::{differentiable, words, Deriver, Unsupported};
 use crate::build::Builder;
-use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var};
+use crate::ir::{Atom, BoxId, Elem, FlatTy, FunctionId, Module, Op, Scalar, SiteId, Var};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, RealOp};
 use hashbrown::HashSet;
@@ -36,20 +36,20 @@ impl Bar {
 }
 
 /// The type of the adjoints of a type of Reals or boxes.
-pub(super) fn adjoint(module: &mut Module, cache: &mut Deriver, ty: &Ty) -> Ty {
-    tangents(module, cache, ty, ADJOINT).pop().unwrap_or(Ty::Real)
+pub(super) fn adjoint(module: &mut Module, cache: &mut Deriver, ty: &FlatTy) -> FlatTy {
+    tangents(module, cache, ty, ADJOINT).pop().unwrap_or(FlatTy::Real)
 }
 
 /// Whether what varies can be of this type.
-pub(super) fn is_supported(module: &Module, ty: &Ty) -> bool {
+pub(super) fn is_supported(module: &Module, ty: &FlatTy) -> bool {
     let mut todo = vec![ty];
     let mut seen = HashSet::new();
     while let Some(ty) = todo.pop() {
         match ty {
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) => {}
-            Ty::Array(Elem::Real | Elem::Int | Elem::Bool | Elem::Text, _) => {}
-            Ty::Stack(_) => return false,
-            Ty::Array(Elem::Box(id), _) | Ty::Box(id) => {
+            FlatTy::Real | FlatTy::Int | FlatTy::Bool | FlatTy::Text | FlatTy::Acc(_) => {}
+            FlatTy::Array(Elem::Real | Elem::Int | Elem::Bool | Elem::Text, _) => {}
+            FlatTy::Stack(_) => return false,
+            FlatTy::Array(Elem::Box(id), _) | FlatTy::Box(id) => {
                 if seen.insert(*id) {
                     let variants = &module.boxes[id.0 as usize].variants;
                     todo.extend(variants.iter().flat_map(|variant| &variant.fields));
@@ -61,12 +61,16 @@ pub(super) fn is_supported(module: &Module, ty: &Ty) -> bool {
 }
 
 /// An adjoint of this type that is zero.
-pub(super) fn zero_adjoint(b: &mut Builder, module: &Module, ty: &Ty) -> Atom {
+pub(super) fn zero_adjoint(b: &mut Builder, module: &Module, ty: &FlatTy) -> Atom {
     match ty {
-        Ty::Box(id) => b.one(module, Op::New(*id, zero_tag(module, *id), Vec::new())),
-        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_) => {
-            Atom::Real(0.0)
-        }
+        FlatTy::Box(id) => b.one(module, Op::New(*id, zero_tag(module, *id), Vec::new())),
+        FlatTy::Real
+        | FlatTy::Int
+        | FlatTy::Bool
+        | FlatTy::Text
+        | FlatTy::Array(..)
+        | FlatTy::Acc(_)
+        | FlatTy::Stack(_) => Atom::Real(0.0),
     }
 }
 
@@ -96,12 +100,12 @@ fn new_shadow(
 
 /// The sum of a shadow, which is zero or has this tag, and these adjoints of fields.
 pub(super) fn with_fields(
-    (b, module, cache): Cx<'_>,
+    (b, module, cache): AdjointCx<'_>,
     old: Atom,
     tag: u32,
     fields: &[Option<Atom>],
 ) -> Atom {
-    let Ty::Box(shadow) = b.ty(&old) else { return old };
+    let FlatTy::Box(shadow) = b.ty(&old) else { return old };
     let found = b.one(module, Op::Tag(old.clone()));
     let cond = is(b, module, found, i64::from(tag));
     b.open();
@@ -129,13 +133,13 @@ pub(in crate::ad) fn sum(
     [x, y]: [Atom; 2],
 ) -> Atom {
     match b.ty(&x) {
-        Ty::Box(id) => {
+        FlatTy::Box(id) => {
             let function = adder(module, cache, id);
             b.one(module, Op::Call(function, vec![x, y]))
         }
-        Ty::Array(..) => {
+        FlatTy::Array(..) => {
             let count = b.one(module, Op::Dim(x.clone(), 0));
-            let index = b.var(Ty::Int, None);
+            let index = b.var(FlatTy::Int, None);
             b.open();
             let row = |array| Op::Get(array, vec![Atom::Var(index)]);
             let rows = [b.one(module, row(x)), b.one(module, row(y))];
@@ -143,9 +147,12 @@ pub(in crate::ad) fn sum(
             let body = b.close(vec![row]);
             b.one(module, Op::Build { count, index, body })
         }
-        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => {
-            b.one(module, Op::Real(RealOp::Add, vec![x, y]))
-        }
+        FlatTy::Real
+        | FlatTy::Int
+        | FlatTy::Bool
+        | FlatTy::Text
+        | FlatTy::Acc(_)
+        | FlatTy::Stack(_) => b.one(module, Op::Real(RealOp::Add, vec![x, y])),
     }
 }
 
@@ -154,7 +161,7 @@ fn adder(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
     if let Some(known) = cache.adders.get(&id) {
         return *known;
     }
-    let ty = Ty::Box(id);
+    let ty = FlatTy::Box(id);
     let name = Name::from(format!("{}.add.{}", module.boxes[id.0 as usize].name, id.0));
     let mut b = Builder::new(SiteId(0));
     let x = b.param(ty.clone(), Some("x".into()));
@@ -202,10 +209,10 @@ fn sum_fields(
 
 impl<'s> Reverser<'_, 's> {
     /// The type of the adjoint of a variable; of an array whose adjoint is in an accumulator, as an array.
-    pub fn bar_ty(&mut self, v: Var) -> Ty {
+    pub fn bar_ty(&mut self, v: Var) -> FlatTy {
         let ty = self.vars[v.0 as usize].ty.clone();
         match ty {
-            Ty::Array(Elem::Real, _) if !self.has_bar(v) => ty,
+            FlatTy::Array(Elem::Real, _) if !self.has_bar(v) => ty,
             ty => adjoint(self.module, self.cache, &ty),
         }
     }
@@ -224,9 +231,14 @@ impl<'s> Reverser<'_, 's> {
     /// Whether the adjoint of a variable is a value: of a Real, a box, an array of boxes, or one with a bag.
     pub fn has_bar(&self, v: Var) -> bool {
         match self.vars[v.0 as usize].ty {
-            Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) => true,
-            Ty::Array(Elem::Real, _) => self.plan.is_bag(v),
-            Ty::Array(..) | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => false,
+            FlatTy::Real | FlatTy::Box(_) | FlatTy::Array(Elem::Box(_), _) => true,
+            FlatTy::Array(Elem::Real, _) => self.plan.is_bag(v),
+            FlatTy::Array(..)
+            | FlatTy::Int
+            | FlatTy::Bool
+            | FlatTy::Text
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_) => false,
         }
     }
 
@@ -234,7 +246,7 @@ impl<'s> Reverser<'_, 's> {
     pub fn value_of(&mut self, v: Var, bar: Bar) -> Atom {
         match (bar, self.bar_ty(v)) {
             (Bar::Value(atom), _) => atom,
-            (Bar::Fields(tag, fields), Ty::Box(shadow)) => {
+            (Bar::Fields(tag, fields), FlatTy::Box(shadow)) => {
                 new_shadow(&mut self.back, self.module, (shadow, tag), &fields)
             }
             (Bar::Fields(..), _) => Atom::Real(0.0),
@@ -301,17 +313,19 @@ impl<'s> Reverser<'_, 's> {
     /// The backward part of the read of a field, with this adjoint.
     pub fn read_field(&mut self, object: &Atom, (tag, index): (u32, u32), bar: Atom) {
         let Atom::Var(v) = object else { return };
-        let Ty::Box(id) = self.vars[v.0 as usize].ty else { return };
+        let FlatTy::Box(id) = self.vars[v.0 as usize].ty else { return };
         let types = &self.module.boxes[id.0 as usize].variants[tag as usize].fields;
-        let differ = |ty: &&Ty| differentiable(self.module, ty);
+        let differ = |ty: &&FlatTy| differentiable(self.module, ty);
         let place = types[..index as usize].iter().filter(differ).count();
         self.add_field(*v, (tag, place), bar);
     }
 
     /// The types of the fields of a shadow of a box with this tag.
-    fn field_types(&mut self, v: Var, tag: u32) -> Vec<Ty> {
+    fn field_types(&mut self, v: Var, tag: u32) -> Vec<FlatTy> {
         match self.bar_ty(v) {
-            Ty::Box(id) => self.module.boxes[id.0 as usize].variants[tag as usize].fields.clone(),
+            FlatTy::Box(id) => {
+                self.module.boxes[id.0 as usize].variants[tag as usize].fields.clone()
+            }
             _ => Vec::new(),
         }
     }
@@ -319,12 +333,12 @@ impl<'s> Reverser<'_, 's> {
     /// The adjoint zero of the field in this place of the shadow.
     pub fn zero_field(&mut self, v: Var, (tag, place): (u32, usize)) -> Atom {
         let types = self.field_types(v, tag);
-        zero_adjoint(&mut self.back, self.module, types.get(place).unwrap_or(&Ty::Real))
+        zero_adjoint(&mut self.back, self.module, types.get(place).unwrap_or(&FlatTy::Real))
     }
 
     /// Whether boxes vary in one alternative only: so a shadow that is not zero is of that one.
     pub fn has_one_variant(&self, v: Var) -> bool {
-        let Ty::Box(id) = self.vars[v.0 as usize].ty else { return false };
+        let FlatTy::Box(id) = self.vars[v.0 as usize].ty else { return false };
         let variants = &self.module.boxes[id.0 as usize].variants;
         variants.iter().filter(|variant| varies(self.module, variant)).count() == 1
     }

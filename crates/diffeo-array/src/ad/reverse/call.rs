@@ -4,7 +4,7 @@ use super::prepare::added;
 use super::{derive, Reverse, Reverser};
 use crate::ad::shadow::zero_value;
 use crate::ad::{activity, differentiable, forward, zero, Rule, Unsupported};
-use crate::ir::{Atom, Elem, FunctionId, Op, Stmt, Ty, Var};
+use crate::ir::{Atom, Elem, FlatTy, FunctionId, Op, Stmt, Var};
 use crate::typing::param_types;
 
 /// Statements before a call of a rule, its operands, and of which arguments they are tangents.
@@ -121,7 +121,7 @@ impl<'s> Reverser<'_, 's> {
                     if !self.has_bar(*v)
                         && matches!(
                             self.vars[v.0 as usize].ty,
-                            Ty::Array(Elem::Real, _) | Ty::Acc(_)
+                            FlatTy::Array(Elem::Real, _) | FlatTy::Acc(_)
                         ) =>
                 {
                     operands.push(self.acc(*v));
@@ -232,7 +232,7 @@ impl<'s> Reverser<'_, 's> {
     fn like(&mut self, vars: &[Var]) -> Vec<Var> {
         let home = self.scopes.len() - 1;
         let ty = |r: &Self, v: &Var| r.vars[v.0 as usize].ty.clone();
-        let types: Vec<Ty> = vars.iter().map(|v| ty(self, v)).collect();
+        let types: Vec<FlatTy> = vars.iter().map(|v| ty(self, v)).collect();
         types.into_iter().map(|ty| self.forward_var(ty, None, home)).collect()
     }
 
@@ -246,7 +246,7 @@ impl<'s> Reverser<'_, 's> {
 
     /// An adjoint, of an array as another accumulator.
     fn copied_bar(&mut self, bar: Atom) -> Atom {
-        let Ty::Acc(rank) = self.back.ty(&bar) else { return bar };
+        let FlatTy::Acc(rank) = self.back.ty(&bar) else { return bar };
         let sum = self.read(Op::AccGet(bar));
         let sizes = (0..rank).map(|k| self.one(Op::Dim(sum.clone(), k))).collect();
         let copy = self.one(Op::AccNew(sizes));

@@ -7,18 +7,18 @@
 use super::boxes::Bar;
 use super::forwards::again;
 use super::prepare::{array, chosen, is_extremum};
-use super::scope::Scope;
+use super::scope::BackwardScope;
 use super::{unsupported, Reverser};
 use crate::ad::Unsupported;
 use crate::ir::walk::regions;
-use crate::ir::{Atom, Block, Carried, Op, Reduction, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, Carried, FlatTy, Op, Reduction, Stmt, Var};
 use diffeo_calculus::prim::{Comparison, IntOp};
 use std::collections::BTreeSet;
 
-type Made = Result<Vec<Stmt>, Unsupported>;
+type StmtsResult = Result<Vec<Stmt>, Unsupported>;
 
 /// A loop of the backward part in the making.
-pub(super) struct Loop {
+pub(super) struct BackwardLoop {
     pub index: Var,
     /// The index of the program's loop.
     pub source: Option<Var>,
@@ -33,24 +33,24 @@ pub(super) struct Loop {
 
 /// What a region adds to.
 #[derive(Clone, Copy)]
-enum Target {
+enum AdjointTarget {
     /// The adjoint of a variable.
     Whole(Var),
     /// That of a field of a box with this tag, by its place in the shadow.
     Field(Var, u32, usize),
 }
 
-impl Target {
+impl AdjointTarget {
     fn var(self) -> Var {
         match self {
-            Target::Whole(v) | Target::Field(v, ..) => v,
+            AdjointTarget::Whole(v) | AdjointTarget::Field(v, ..) => v,
         }
     }
 }
 
 impl<'s> Reverser<'_, 's> {
     /// Adds the backward part of a statement with regions; gives what it is in the forward part.
-    pub fn control(&mut self, stmt: &'s Stmt) -> Made {
+    pub fn control(&mut self, stmt: &'s Stmt) -> StmtsResult {
         if !self.is_wanted(&stmt.results) && !self.acts(stmt) && !self.is_ruled(stmt) {
             return Ok(vec![stmt.clone()]);
         }
@@ -67,7 +67,7 @@ impl<'s> Reverser<'_, 's> {
         }
     }
 
-    fn branch(&mut self, stmt: &'s Stmt) -> Made {
+    fn branch(&mut self, stmt: &'s Stmt) -> StmtsResult {
         let mut bars = Vec::new();
         for v in &stmt.results {
             bars.push(self.take_bar(*v));
@@ -94,14 +94,14 @@ impl<'s> Reverser<'_, 's> {
             slots = scope.slots.take().unwrap_or_default();
             made.push((stmts, scope, code));
         }
-        let scopes: Vec<&Scope<'_>> = made.iter().map(|(_, scope, _)| scope).collect();
+        let scopes: Vec<&BackwardScope<'_>> = made.iter().map(|(_, scope, _)| scope).collect();
         let outer = self.targets(&scopes);
         let (mut forward, mut back) = (Vec::new(), Vec::new());
         let mut before = Vec::new();
         for target in &outer {
             before.push(match target {
-                Target::Whole(v) if self.is_array(*v) => self.bag_so_far(*v),
-                Target::Whole(_) | Target::Field(..) => None,
+                AdjointTarget::Whole(v) if self.is_array(*v) => self.bag_so_far(*v),
+                AdjointTarget::Whole(_) | AdjointTarget::Field(..) => None,
             });
         }
         for ((stmts, mut scope, code), block) in made.into_iter().zip(blocks) {
@@ -116,11 +116,11 @@ impl<'s> Reverser<'_, 's> {
             let mut results = Vec::new();
             for (target, before) in outer.iter().zip(&before) {
                 results.push(match (target, before) {
-                    (Target::Field(v, tag, place), _) => {
+                    (AdjointTarget::Field(v, tag, place), _) => {
                         let bar = scope.bars.get(v).and_then(|bar| bar.field(*place));
                         bar.unwrap_or_else(|| self.zero_field(*v, (*tag, *place)))
                     }
-                    (Target::Whole(v), before) => match (scope.bars.remove(v), before) {
+                    (AdjointTarget::Whole(v), before) => match (scope.bars.remove(v), before) {
                         (Some(bar), _) => self.value_of(*v, bar),
                         (None, Some(before)) => before.clone(),
                         (None, None) => self.zero_bar(*v),
@@ -161,9 +161,9 @@ impl<'s> Reverser<'_, 's> {
         for (target, bar) in outer.into_iter().zip(given) {
             match target {
                 // What was there before is in it.
-                Target::Whole(v) if self.is_array(v) => self.set_bar(v, bar),
-                Target::Whole(v) => self.add_bar(&Atom::Var(v), bar),
-                Target::Field(v, tag, place) => self.add_field(v, (tag, place), bar),
+                AdjointTarget::Whole(v) if self.is_array(v) => self.set_bar(v, bar),
+                AdjointTarget::Whole(v) => self.add_bar(&Atom::Var(v), bar),
+                AdjointTarget::Field(v, tag, place) => self.add_field(v, (tag, place), bar),
             }
         }
         let results = stmt.results.iter().copied().chain(slots).collect();
@@ -185,19 +185,19 @@ impl<'s> Reverser<'_, 's> {
     }
 
     fn is_view(&self, v: Var) -> bool {
-        matches!(self.plan.place(v), super::Place::View(_))
+        matches!(self.plan.place(v), super::AccumulatorSource::View(_))
     }
 
     /// Opens a region of the backward part for the steps of a loop.
-    fn open_loop(&mut self, index: Option<Var>, params: &[Var], body: &'s Block) -> Loop {
+    fn open_loop(&mut self, index: Option<Var>, params: &[Var], body: &'s Block) -> BackwardLoop {
         let name = index.and_then(|v| self.vars[v.0 as usize].name.clone());
-        let new = self.back.var(Ty::Int, name);
+        let new = self.back.var(FlatTy::Int, name);
         self.open(params.iter().copied().chain(index), body);
         let step = Atom::Var(new);
         if let Some(index) = index {
             self.top().known.insert(index, step.clone());
         }
-        Loop {
+        BackwardLoop {
             index: new,
             source: index,
             step,
@@ -209,7 +209,7 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// Has the loop go from the last of so many steps to the first; before anything is added to it.
-    fn backwards(&mut self, at: &mut Loop, last: Atom, index: Option<Var>) {
+    fn backwards(&mut self, at: &mut BackwardLoop, last: Atom, index: Option<Var>) {
         self.back.open();
         at.step = self.one(Op::IntFits(IntOp::Sub, vec![last, Atom::Var(at.index)]));
         at.lead = self.back.close(Vec::new()).stmts;
@@ -219,7 +219,7 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// A variable of the loop of the backward part.
-    fn carry(&mut self, at: &mut Loop, ty: Ty, like: Var, init: Atom) -> Atom {
+    fn carry(&mut self, at: &mut BackwardLoop, ty: FlatTy, like: Var, init: Atom) -> Atom {
         let name = self.bar_name(&Atom::Var(like));
         let param = self.back.var(ty, name);
         at.carried.push(Carried { param, init });
@@ -227,7 +227,7 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// What branches add to adjoints of outside.
-    fn targets(&self, branches: &[&Scope<'_>]) -> Vec<Target> {
+    fn targets(&self, branches: &[&BackwardScope<'_>]) -> Vec<AdjointTarget> {
         let all: BTreeSet<Var> = branches.iter().flat_map(|s| s.bars.keys().copied()).collect();
         let mut targets = Vec::new();
         for v in all {
@@ -239,23 +239,23 @@ impl<'s> Reverser<'_, 's> {
                 {
                     let added = |i: &usize| bars.iter().any(|bar| bar.field(*i).is_some());
                     let places = (0..parts.len()).filter(added);
-                    targets.extend(places.map(|place| Target::Field(v, *tag, place)));
+                    targets.extend(places.map(|place| AdjointTarget::Field(v, *tag, place)));
                 }
-                _ => targets.push(Target::Whole(v)),
+                _ => targets.push(AdjointTarget::Whole(v)),
             }
         }
         targets
     }
 
     /// What the steps add to adjoints of outside is carried, too. Which these are.
-    fn carry_outer(&mut self, at: &mut Loop) -> Vec<Target> {
+    fn carry_outer(&mut self, at: &mut BackwardLoop) -> Vec<AdjointTarget> {
         let bars = std::mem::take(&mut self.top().bars);
         let mut outer = Vec::new();
         for (v, bar) in bars {
             if let (Bar::Fields(tag, fields), true) = (&bar, self.has_one_variant(v)) {
                 for (place, bar) in fields.iter().enumerate() {
                     let Some(bar) = bar else { continue };
-                    outer.push(Target::Field(v, *tag, place));
+                    outer.push(AdjointTarget::Field(v, *tag, place));
                     self.back.open();
                     let zero = self.zero_field(v, (*tag, place));
                     at.before.extend(self.back.close(Vec::new()).stmts);
@@ -266,7 +266,7 @@ impl<'s> Reverser<'_, 's> {
                 }
                 continue;
             }
-            outer.push(Target::Whole(v));
+            outer.push(AdjointTarget::Whole(v));
             let depth = self.scopes.len() - 2;
             if let (Some(start), Bar::Value(bar)) = (self.top().starts.remove(&v), &bar) {
                 let before = self.bag_in(v, depth).map(Bar::Value);
@@ -289,18 +289,18 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// What a loop has carried of adjoints of outside.
-    fn put_outer(&mut self, outer: Vec<Target>, given: Vec<Atom>) {
+    fn put_outer(&mut self, outer: Vec<AdjointTarget>, given: Vec<Atom>) {
         for (target, bar) in outer.into_iter().zip(given) {
             match target {
                 // What was there before is in it.
-                Target::Whole(v) => self.set_bar(v, bar),
-                Target::Field(v, tag, place) => self.add_field(v, (tag, place), bar),
+                AdjointTarget::Whole(v) => self.set_bar(v, bar),
+                AdjointTarget::Field(v, tag, place) => self.add_field(v, (tag, place), bar),
             }
         }
     }
 
     /// An adjoint as a value before the loop.
-    fn outer_value(&mut self, at: &mut Loop, v: Var, bar: Option<Bar>) -> Atom {
+    fn outer_value(&mut self, at: &mut BackwardLoop, v: Var, bar: Option<Bar>) -> Atom {
         self.back.open();
         let value = match bar {
             Some(bar) => self.value_of(v, bar),
@@ -313,9 +313,9 @@ impl<'s> Reverser<'_, 's> {
     /// The body of the loop of the backward part.
     fn loop_body(
         &mut self,
-        at: &mut Loop,
+        at: &mut BackwardLoop,
         first: Vec<Stmt>,
-        scope: Scope<'s>,
+        scope: BackwardScope<'s>,
         code: Vec<Stmt>,
     ) -> Block {
         let mut lead = std::mem::take(&mut at.lead);
@@ -329,12 +329,12 @@ impl<'s> Reverser<'_, 's> {
         counted: Option<(&Atom, Var)>,
         carried: &'s [Carried],
         body: &'s Block,
-    ) -> Made {
+    ) -> StmtsResult {
         let home = self.scopes.len() - 1;
         let site = stmt.site;
         // The number of steps: of a conditional loop, counted by the forward part.
         let steps = counted.map_or_else(
-            || Atom::Var(self.forward_var(Ty::Int, Some("steps".into()), home)),
+            || Atom::Var(self.forward_var(FlatTy::Int, Some("steps".into()), home)),
             |(count, _)| count.clone(),
         );
         let count = self.primal(&steps);
@@ -346,11 +346,11 @@ impl<'s> Reverser<'_, 's> {
                 _ if active && self.has_bar(*v) => {
                     Some(self.take_bar(*v).unwrap_or_else(|| self.zero_bar(*v)))
                 }
-                Ty::Array(..) if active && self.plan.is_exchanged(c.param) => {
+                FlatTy::Array(..) if active && self.plan.is_exchanged(c.param) => {
                     let acc = self.acc(*v);
                     Some(self.read(Op::AccGet(acc)))
                 }
-                Ty::Array(..) if active => {
+                FlatTy::Array(..) if active => {
                     // Steps before may add to it.
                     self.touch(*v);
                     None
@@ -368,7 +368,7 @@ impl<'s> Reverser<'_, 's> {
             let ty = self.bar_ty(c.param);
             let carry = self.carry(&mut at, ty.clone(), c.param, bar.clone());
             match ty {
-                Ty::Array(..) => self.add_array(last, carry),
+                FlatTy::Array(..) => self.add_array(last, carry),
                 _ => self.add_bar(last, carry),
             }
         }
@@ -417,7 +417,7 @@ impl<'s> Reverser<'_, 's> {
                         }
                     }
                 }
-                (None, Ty::Array(..)) if self.varies(&Atom::Var(*v)) => {
+                (None, FlatTy::Array(..)) if self.varies(&Atom::Var(*v)) => {
                     self.flow_first(*v, &c.init)
                 }
                 (None, _) => {}
@@ -449,7 +449,7 @@ impl<'s> Reverser<'_, 's> {
         (stmts, body): (Vec<Stmt>, &'s Block),
         store: &super::store::Store,
         steps: &Atom,
-    ) -> Made {
+    ) -> StmtsResult {
         let site = stmt.site;
         let mut body = Block { stmts, results: body.results.clone() };
         let mut results = stmt.results.clone();
@@ -462,8 +462,10 @@ impl<'s> Reverser<'_, 's> {
             (Op::While { carried, cond, .. }, _) => {
                 let (before, mut more) = self.grow(store, &mut body, site);
                 let home = self.scopes.len();
-                let (param, next) =
-                    (self.forward_var(Ty::Int, None, home), self.forward_var(Ty::Int, None, home));
+                let (param, next) = (
+                    self.forward_var(FlatTy::Int, None, home),
+                    self.forward_var(FlatTy::Int, None, home),
+                );
                 let op = Op::IntFits(IntOp::Add, vec![Atom::Var(param), Atom::Int(1)]);
                 body.stmts.push(Stmt { results: vec![next], op, site });
                 // The count comes before what is kept.
@@ -482,7 +484,13 @@ impl<'s> Reverser<'_, 's> {
         Ok(made)
     }
 
-    fn comprehension(&mut self, stmt: &'s Stmt, count: &Atom, index: Var, body: &'s Block) -> Made {
+    fn comprehension(
+        &mut self,
+        stmt: &'s Stmt,
+        count: &Atom,
+        index: Var,
+        body: &'s Block,
+    ) -> StmtsResult {
         if let Some(chosen) = stmt.results.first().and_then(|v| self.chosen.remove(v)) {
             let (stmts, store) = self.chosen_step(stmt, (count, index, body), chosen)?;
             return Ok(self.comprehension_forward(stmt, (count, index, body), stmts, store));
@@ -508,9 +516,11 @@ impl<'s> Reverser<'_, 's> {
                     let bar = self.one(Op::Get(acc, step));
                     self.add_part(last, bar);
                 }
-                Atom::Var(row) if matches!(self.vars[row.0 as usize].ty, Ty::Array(..)) => {
+                Atom::Var(row) if matches!(self.vars[row.0 as usize].ty, FlatTy::Array(..)) => {
                     let root = self.plan.root(*row);
-                    if !self.is_view(*row) && self.plan.place(root) == super::Place::Row(v, index) {
+                    if !self.is_view(*row)
+                        && self.plan.place(root) == super::AccumulatorSource::Row(v, index)
+                    {
                         self.touch(*row);
                     } else {
                         let part = self.read(Op::AccView(acc, step));
@@ -544,7 +554,7 @@ impl<'s> Reverser<'_, 's> {
         vec![Stmt { results, op, site: stmt.site }]
     }
 
-    fn sum(&mut self, stmt: &'s Stmt, count: &Atom, index: Var, body: &'s Block) -> Made {
+    fn sum(&mut self, stmt: &'s Stmt, count: &Atom, index: Var, body: &'s Block) -> StmtsResult {
         let mut bars = Vec::new();
         for v in &stmt.results {
             bars.push(self.take_bar(*v));
@@ -580,19 +590,19 @@ impl<'s> Reverser<'_, 's> {
         kept: Vec<Var>,
     ) -> Vec<Stmt> {
         let (home, site) = (self.scopes.len() - 1, stmt.site);
-        let ty = Ty::Array(crate::ir::Elem::Real, 1);
+        let ty = FlatTy::Array(crate::ir::Elem::Real, 1);
         let terms: Vec<Var> =
             stmt.results.iter().map(|_| self.forward_var(ty.clone(), None, home)).collect();
-        let steps = self.forward_var(Ty::Int, None, home);
+        let steps = self.forward_var(FlatTy::Int, None, home);
         let op = Op::Int(IntOp::Max, vec![count.clone(), Atom::Int(0)]);
         let mut made = vec![Stmt { results: vec![steps], op, site }];
         let results = terms.iter().copied().chain(kept).collect();
         let op = Op::Build { count: Atom::Var(steps), index, body };
         made.push(Stmt { results, op, site });
-        let index = self.forward_var(Ty::Int, None, home);
+        let index = self.forward_var(FlatTy::Int, None, home);
         let mut sum = Block::default();
         for array in &terms {
-            let x = self.forward_var(Ty::Real, None, home);
+            let x = self.forward_var(FlatTy::Real, None, home);
             let op = Op::Get(Atom::Var(*array), vec![Atom::Var(index)]);
             sum.stmts.push(Stmt { results: vec![x], op, site });
             sum.results.push(Atom::Var(x));
@@ -608,13 +618,13 @@ impl<'s> Reverser<'_, 's> {
         &mut self,
         stmt: &'s Stmt,
         count: Atom,
-        mut at: Loop,
+        mut at: BackwardLoop,
         index: Var,
         body: &'s Block,
     ) -> Result<(Vec<Stmt>, super::store::Store), Unsupported> {
         let stmts = self.block(body, &[index])?;
         let bars: Vec<Var> = self.top().bars.keys().copied().collect();
-        let real = |v: &Var| self.vars[v.0 as usize].ty == Ty::Real;
+        let real = |v: &Var| self.vars[v.0 as usize].ty == FlatTy::Real;
         let reals = bars.iter().all(real);
         let pure = reals && !self.top().effects;
         let outer = if pure { self.sum_outer(&mut at) } else { self.carry_outer(&mut at) };
@@ -642,9 +652,9 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// What the steps add to adjoints of outside, as terms of sums.
-    fn sum_outer(&mut self, at: &mut Loop) -> Vec<Target> {
+    fn sum_outer(&mut self, at: &mut BackwardLoop) -> Vec<AdjointTarget> {
         let bars = std::mem::take(&mut self.top().bars);
-        let outer = bars.keys().map(|v| Target::Whole(*v)).collect();
+        let outer = bars.keys().map(|v| AdjointTarget::Whole(*v)).collect();
         for (v, bar) in bars {
             let term = self.value_of(v, bar);
             at.results.push(term);
@@ -679,7 +689,7 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// The largest or smallest element of an array.
-    fn extremum(&mut self, stmt: &'s Stmt) -> Made {
+    fn extremum(&mut self, stmt: &'s Stmt) -> StmtsResult {
         let same = vec![stmt.clone()];
         let (Some(array), Op::Reduce { count, .. }) = (array(&stmt.op), &stmt.op) else {
             return unsupported("a reduction");

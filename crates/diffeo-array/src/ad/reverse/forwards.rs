@@ -4,11 +4,11 @@
 //! matter. It then goes from the first step to the last and carries along what it needs of the program, so that the
 //! forward part need not keep it.
 
-use super::control::Loop;
-use super::scope::Scope;
+use super::control::BackwardLoop;
+use super::scope::BackwardScope;
 use super::Reverser;
 use crate::ir::walk::{has_regions, operands, operands_mut};
-use crate::ir::{Atom, Block, Carried, Op, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, Carried, FlatTy, Op, Stmt, Var};
 use crate::opt::effects::speculative_cost;
 use diffeo_calculus::prim::IntOp;
 use hashbrown::HashMap;
@@ -29,8 +29,8 @@ pub(super) struct Again<'s> {
 /// What a loop computes again so that its backward part may go in either direction: that part passes on what it
 /// carries.
 pub(super) fn again<'s>(
-    at: &Loop,
-    scope: &Scope<'s>,
+    at: &BackwardLoop,
+    scope: &BackwardScope<'s>,
     (carried, body): (&[Carried], &'s Block),
 ) -> Option<Again<'s>> {
     let passed = |(c, result): (&Carried, &Atom)| *result == Atom::Var(c.param);
@@ -70,7 +70,7 @@ impl<'s> Reverser<'_, 's> {
     pub fn computes_again(
         &self,
         again: &Again<'_>,
-        scope: &Scope<'_>,
+        scope: &BackwardScope<'_>,
         carried: &[Carried],
     ) -> bool {
         let depth = self.scopes.len();
@@ -80,8 +80,9 @@ impl<'s> Reverser<'_, 's> {
             }
             op => speculative_cost(op).is_some_and(|cost| cost <= CHEAP),
         };
-        let is_number =
-            |v: Var| matches!(self.vars[v.0 as usize].ty, Ty::Real | Ty::Int | Ty::Bool);
+        let is_number = |v: Var| {
+            matches!(self.vars[v.0 as usize].ty, FlatTy::Real | FlatTy::Int | FlatTy::Bool)
+        };
         again.stmts.iter().all(cheap)
             && again.params.iter().all(|i| is_number(carried[*i].param))
             && scope.stored.iter().all(|(v, _)| is_number(*v))
@@ -91,9 +92,9 @@ impl<'s> Reverser<'_, 's> {
     /// read from the steps of the forward part; the statements that compute it.
     pub fn forwards(
         &mut self,
-        at: &mut Loop,
+        at: &mut BackwardLoop,
         again: &Again<'s>,
-        scope: &mut Scope<'s>,
+        scope: &mut BackwardScope<'s>,
         (carried, body): (&'s [Carried], &'s Block),
     ) -> Vec<Stmt> {
         let stored: HashMap<Var, Var> = std::mem::take(&mut scope.stored).into_iter().collect();

@@ -2,7 +2,7 @@
 //! loops.
 
 use crate::ir::walk::{binders, deep, operands, regions, statements};
-use crate::ir::{Atom, Block, Function, Op, Ty, Var};
+use crate::ir::{Atom, Block, FlatTy, Function, Op, Var};
 use hashbrown::{HashMap, HashSet};
 
 /// The arrays that are used later, at updates, appends, calls and loops: by their first result.
@@ -13,7 +13,7 @@ pub(super) fn lives(function: &Function) -> HashMap<Var, HashSet<Var>> {
 }
 
 pub(super) fn is_array(function: &Function, v: Var) -> bool {
-    matches!(function.vars[v.0 as usize].ty, Ty::Array(..))
+    matches!(function.vars[v.0 as usize].ty, FlatTy::Array(..))
 }
 
 /// Which arrays are used later, at updates, appends, calls and loops: by their first result, or what they carry first.

@@ -15,19 +15,19 @@
 //! results ([`sources`]).
 //!
 //! Arrays that are changed in place must not be kept for the backward part, since that would make the program copy
-//! them: [`Plan::keeps`].
+//! them: [`AdjointPlan::keeps`].
 
 use super::lives::{is_array, lives};
-use super::sources::{sources, Source};
+use super::sources::{sources, ResultAdjoint};
 use crate::ad::{Activity, Deriver};
 use crate::ir::walk::{deep, regions};
-use crate::ir::{Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, Carried, Elem, FlatTy, Function, FunctionId, Module, Op, Stmt, Var};
 use hashbrown::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Where the accumulator of an array comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum AccumulatorSource {
     /// It is made where the array is defined.
     Own,
     /// It is that of another array.
@@ -45,8 +45,8 @@ pub(super) enum Place {
 }
 
 /// What is known of the arrays of a function.
-pub(super) struct Plan {
-    places: HashMap<Var, Place>,
+pub(super) struct AdjointPlan {
+    places: HashMap<Var, AccumulatorSource>,
     /// How many regions are around the definition of an array.
     depths: HashMap<Var, usize>,
     /// By the new version, the updates and appends that do not share.
@@ -64,10 +64,10 @@ pub(super) struct Plan {
     groups: HashMap<Var, Var>,
     unkept: HashSet<Var>,
     /// By first result, what calls share.
-    calls: HashMap<Var, Rc<[Source]>>,
+    calls: HashMap<Var, Rc<[ResultAdjoint]>>,
 }
 
-impl Plan {
+impl AdjointPlan {
     /// The plan of a function; of its parameters, whether they may be kept, whether the function is given them, and
     /// whether their adjoints are bags.
     pub fn new(
@@ -76,7 +76,7 @@ impl Plan {
         function: &Function,
         activity: &Activity,
         [kept, given, bags]: [&[bool]; 3],
-    ) -> Plan {
+    ) -> AdjointPlan {
         let mut separate = HashSet::new();
         let bags = function.params.iter().zip(bags).filter(|(_, bag)| **bag);
         let mut bags: HashSet<Var> = bags.map(|(v, _)| *v).collect();
@@ -99,7 +99,7 @@ impl Plan {
     }
 
     fn is_result(&self, v: Var) -> bool {
-        matches!(self.places.get(&v), Some(Place::Result(_)))
+        matches!(self.places.get(&v), Some(AccumulatorSource::Result(_)))
     }
 
     /// Whether the function is given these parameters, as was found before.
@@ -109,44 +109,46 @@ impl Plan {
     }
 
     /// What the adjoints of the results are.
-    pub fn sources(&self, function: &Function, activity: &Activity) -> Rc<[Source]> {
-        let mut sources = vec![Source::Own; function.results.len()];
+    pub fn sources(&self, function: &Function, activity: &Activity) -> Rc<[ResultAdjoint]> {
+        let mut sources = vec![ResultAdjoint::Own; function.results.len()];
         for (source, result) in sources.iter_mut().zip(&function.body.results) {
             let (Atom::Var(v), true) = (result, activity.varies(result)) else { continue };
             let place = self.place(self.root(*v));
-            if matches!(function.vars[v.0 as usize].ty, Ty::Array(Elem::Real, _))
-                && matches!(place, Place::Bag | Place::Param)
+            if matches!(function.vars[v.0 as usize].ty, FlatTy::Array(Elem::Real, _))
+                && matches!(place, AccumulatorSource::Bag | AccumulatorSource::Param)
             {
-                *source = Source::Bag;
+                *source = ResultAdjoint::Bag;
             }
         }
         for (param, v) in function.params.iter().enumerate() {
-            if let Some(Place::Result(k)) = self.places.get(v) {
-                sources[*k] = Source::Shared { param, grows: self.grown.contains(v) };
+            if let Some(AccumulatorSource::Result(k)) = self.places.get(v) {
+                sources[*k] = ResultAdjoint::Shared { param, grows: self.grown.contains(v) };
             }
         }
         sources.into()
     }
 
     /// What the adjoints of the results of a call with this first result are.
-    pub fn call(&self, result: Var) -> &[Source] {
+    pub fn call(&self, result: Var) -> &[ResultAdjoint] {
         self.calls.get(&result).map(|shared| &shared[..]).unwrap_or_default()
     }
 
     /// Where the accumulator of an array comes from.
-    pub fn place(&self, v: Var) -> Place {
-        self.places.get(&v).cloned().unwrap_or(Place::Own)
+    pub fn place(&self, v: Var) -> AccumulatorSource {
+        self.places.get(&v).cloned().unwrap_or(AccumulatorSource::Own)
     }
 
     /// Whether the adjoint of an array of Reals is a bag.
     pub fn is_bag(&self, v: Var) -> bool {
-        matches!(self.places.get(&v), Some(Place::Bag))
+        matches!(self.places.get(&v), Some(AccumulatorSource::Bag))
     }
 
     /// The array whose accumulator it is, or a view of it.
     pub fn root(&self, v: Var) -> Var {
         let mut v = v;
-        while let Some(Place::With(w) | Place::View(w)) = self.places.get(&v) {
+        while let Some(AccumulatorSource::With(w) | AccumulatorSource::View(w)) =
+            self.places.get(&v)
+        {
             v = *w;
         }
         v
@@ -197,7 +199,7 @@ fn plan(
     (function, activity, lives): (&Function, &Activity, &HashMap<Var, HashSet<Var>>),
     kept: &[bool],
     [given, separate, bags]: [&HashSet<Var>; 3],
-) -> (Plan, Vec<Var>, Vec<Var>) {
+) -> (AdjointPlan, Vec<Var>, Vec<Var>) {
     let mut planner = Planner {
         module,
         cache,
@@ -207,7 +209,7 @@ fn plan(
         separate,
         bags,
         lives,
-        plan: Plan {
+        plan: AdjointPlan {
             places: HashMap::new(),
             depths: HashMap::new(),
             apart: HashSet::new(),
@@ -229,7 +231,10 @@ fn plan(
         depth: 0,
     };
     for (param, kept) in function.params.iter().zip(kept) {
-        planner.define(*param, if bags.contains(param) { Place::Bag } else { Place::Param });
+        planner.define(
+            *param,
+            if bags.contains(param) { AccumulatorSource::Bag } else { AccumulatorSource::Param },
+        );
         if !kept {
             planner.plan.lent.insert(*param);
         }
@@ -238,11 +243,12 @@ fn plan(
     for (k, result) in function.body.results.iter().enumerate() {
         let own = planner.local(result).or_else(|| {
             let root = planner.class(result)?;
-            let given = given.contains(&root) && planner.plan.place(root) == Place::Param;
+            let given =
+                given.contains(&root) && planner.plan.place(root) == AccumulatorSource::Param;
             given.then_some(root)
         });
         if let Some(root) = own {
-            planner.plan.places.insert(root, Place::Result(k));
+            planner.plan.places.insert(root, AccumulatorSource::Result(k));
         }
     }
     let more = planner.finish();
@@ -263,7 +269,7 @@ struct Planner<'f> {
     /// What is changed in place, if it is with a bag.
     bags_changed: Vec<Var>,
     lives: &'f HashMap<Var, HashSet<Var>>,
-    plan: Plan,
+    plan: AdjointPlan,
     /// By root, the arrays of its class, with the views of them.
     members: HashMap<Var, Vec<Var>>,
     /// What a later version of its class has taken over.
@@ -275,8 +281,8 @@ struct Planner<'f> {
 }
 
 impl Planner<'_> {
-    fn define(&mut self, v: Var, place: Place) {
-        let accumulator = matches!(self.function.vars[v.0 as usize].ty, Ty::Acc(_));
+    fn define(&mut self, v: Var, place: AccumulatorSource) {
+        let accumulator = matches!(self.function.vars[v.0 as usize].ty, FlatTy::Acc(_));
         if accumulator || is_array(self.function, v) {
             self.plan.places.insert(v, place);
             self.plan.depths.insert(v, self.depth);
@@ -293,7 +299,7 @@ impl Planner<'_> {
         match atom {
             Atom::Var(v) if !is_array(self.function, *v) => None,
             Atom::Var(v) => match self.plan.places.get(v) {
-                Some(Place::View(_) | Place::Bag) | None => None,
+                Some(AccumulatorSource::View(_) | AccumulatorSource::Bag) | None => None,
                 Some(_) => Some(self.plan.root(*v)),
             },
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
@@ -306,7 +312,7 @@ impl Planner<'_> {
 
     /// Whether a variable is an array of Reals that varies.
     fn is_varying(&self, v: Var) -> bool {
-        matches!(self.function.vars[v.0 as usize].ty, Ty::Array(Elem::Real, _))
+        matches!(self.function.vars[v.0 as usize].ty, FlatTy::Array(Elem::Real, _))
             && self.activity.varies(&Atom::Var(v))
     }
 
@@ -316,7 +322,7 @@ impl Planner<'_> {
         let root = self.plan.root(*v);
         !self.plan.is_bag(*v)
             && self.depth_of(root) >= self.depth
-            && matches!(self.plan.place(root), Place::Own | Place::Row(..))
+            && matches!(self.plan.place(root), AccumulatorSource::Own | AccumulatorSource::Row(..))
     }
 
     /// Whether a step of a loop made an array.
@@ -344,13 +350,14 @@ impl Planner<'_> {
     /// The root of the class of an array, if its accumulator is made in the innermost region.
     fn local(&self, atom: &Atom) -> Option<Var> {
         let root = self.class(atom)?;
-        (self.plan.place(root) == Place::Own && self.depth_of(root) >= self.depth).then_some(root)
+        (self.plan.place(root) == AccumulatorSource::Own && self.depth_of(root) >= self.depth)
+            .then_some(root)
     }
 
     /// Joins the class of a root to that of another array.
     fn join(&mut self, root: Var, to: Var) {
         let members = self.members.remove(&root).unwrap_or_default();
-        self.plan.places.insert(root, Place::With(to));
+        self.plan.places.insert(root, AccumulatorSource::With(to));
         self.members.entry(self.plan.root(to)).or_default().extend(members);
     }
 
@@ -363,7 +370,7 @@ impl Planner<'_> {
 
     /// Whether nobody but the function has added to the accumulator of a root.
     fn is_own(&self, root: Var) -> bool {
-        self.plan.place(root) != Place::Param || self.given.contains(&root)
+        self.plan.place(root) != AccumulatorSource::Param || self.given.contains(&root)
     }
 
     fn call(&mut self, stmt: &Stmt, callee: FunctionId, args: &[Atom]) {
@@ -394,19 +401,21 @@ impl Planner<'_> {
         };
         for (result, shared) in stmt.results.iter().zip(shared.iter()) {
             match (shared, shared.param().and_then(|param| self.class(&args[param]))) {
-                (Source::Shared { param, grows }, Some(root)) => {
+                (ResultAdjoint::Shared { param, grows }, Some(root)) => {
                     self.take(&args[*param]);
-                    self.define(*result, Place::With(root));
+                    self.define(*result, AccumulatorSource::With(root));
                     self.changed.push(*result);
                     if *grows {
                         self.grown.push(*result);
                     }
                 }
-                (Source::Bag, _) => {
-                    self.define(*result, Place::Bag);
+                (ResultAdjoint::Bag, _) => {
+                    self.define(*result, AccumulatorSource::Bag);
                     args.iter().for_each(|arg| self.unite_with(*result, arg));
                 }
-                (Source::Own | Source::Shared { .. }, _) => self.define(*result, Place::Own),
+                (ResultAdjoint::Own | ResultAdjoint::Shared { .. }, _) => {
+                    self.define(*result, AccumulatorSource::Own)
+                }
             }
         }
         self.plan.calls.insert(first, shared);
@@ -415,7 +424,7 @@ impl Planner<'_> {
     /// A new version of an array, by an update or an append.
     fn version(&mut self, array: &Atom, new: Var, grows: bool) {
         if let (Atom::Var(old), true) = (array, self.is_bag(array)) {
-            self.define(new, Place::Bag);
+            self.define(new, AccumulatorSource::Bag);
             self.unite(new, *old);
             return self.bags_changed.push(new);
         }
@@ -424,10 +433,10 @@ impl Planner<'_> {
         });
         let Some(root) = root else {
             self.plan.apart.insert(new);
-            return self.define(new, Place::Own);
+            return self.define(new, AccumulatorSource::Own);
         };
         self.take(array);
-        self.define(new, Place::With(root));
+        self.define(new, AccumulatorSource::With(root));
         self.changed.push(new);
         if grows {
             self.grown.push(new);
@@ -460,14 +469,14 @@ impl Planner<'_> {
                     Some(y),
                 ) => {
                     if self.plan.is_bag(*x) {
-                        self.define(y, Place::Bag);
+                        self.define(y, AccumulatorSource::Bag);
                         self.unite(y, *x);
                     } else {
-                        self.define(y, Place::View(*x));
+                        self.define(y, AccumulatorSource::View(*x));
                     }
                 }
                 (Op::Field { .. }, Some(new)) if self.is_varying(new) => {
-                    self.define(new, Place::Bag);
+                    self.define(new, AccumulatorSource::Bag);
                 }
                 (Op::Update { array, .. }, Some(new)) => self.version(array, new, false),
                 (Op::Append(array, _), Some(new)) => self.version(array, new, true),
@@ -484,18 +493,18 @@ impl Planner<'_> {
                 }
                 (Op::Build { index, body, .. }, _) => {
                     self.inner(body);
-                    stmt.results.iter().for_each(|v| self.define(*v, Place::Own));
+                    stmt.results.iter().for_each(|v| self.define(*v, AccumulatorSource::Own));
                     self.depth += 1;
                     for (result, row) in stmt.results.iter().zip(&body.results) {
                         if let Some(root) = self.local(row) {
-                            self.plan.places.insert(root, Place::Row(*result, *index));
+                            self.plan.places.insert(root, AccumulatorSource::Row(*result, *index));
                         }
                     }
                     self.depth -= 1;
                 }
                 (Op::Reduce { body, .. }, _) => self.inner(body),
                 (Op::Call(callee, args), _) => self.call(stmt, *callee, args),
-                (_, _) => stmt.results.iter().for_each(|v| self.define(*v, Place::Own)),
+                (_, _) => stmt.results.iter().for_each(|v| self.define(*v, AccumulatorSource::Own)),
             }
         }
     }
@@ -512,7 +521,7 @@ impl Planner<'_> {
                 let outer = self.depth_of(*root) <= self.depth;
                 if outer && classes.iter().all(|class| *class == Some(*root)) {
                     blocks.iter().for_each(|block| self.take(&block.results[i]));
-                    self.define(*result, Place::With(*root));
+                    self.define(*result, AccumulatorSource::With(*root));
                     continue;
                 }
             }
@@ -523,14 +532,14 @@ impl Planner<'_> {
             });
             self.depth -= 1;
             if chosen && self.is_varying(*result) {
-                self.define(*result, Place::Bag);
+                self.define(*result, AccumulatorSource::Bag);
                 blocks.iter().for_each(|block| self.unite_with(*result, &block.results[i]));
                 self.depth += 1;
                 blocks.iter().for_each(|block| self.choose_made(block, &block.results[i]));
                 self.depth -= 1;
                 continue;
             }
-            self.define(*result, Place::Own);
+            self.define(*result, AccumulatorSource::Own);
             self.depth += 1;
             for block in blocks {
                 if let Some(root) = self.local(&block.results[i]) {
@@ -552,9 +561,11 @@ impl Planner<'_> {
             .any(|stmt| matches!(stmt.op, Op::Build { .. }) && stmt.results.contains(&root));
         let alone = self.members.get(&root).is_some_and(|members| members[..] == [root]);
         let rows = self.plan.places.values();
-        let shared = rows.into_iter().any(|place| matches!(place, Place::Row(v, _) if *v == root));
+        let shared = rows
+            .into_iter()
+            .any(|place| matches!(place, AccumulatorSource::Row(v, _) if *v == root));
         if built && alone && !shared {
-            self.plan.places.insert(root, Place::Bag);
+            self.plan.places.insert(root, AccumulatorSource::Bag);
         }
     }
 
@@ -562,16 +573,16 @@ impl Planner<'_> {
         self.depth += 1;
         for c in carried {
             let bag = self.bags.contains(&c.param);
-            self.define(c.param, if bag { Place::Bag } else { Place::Own });
+            self.define(c.param, if bag { AccumulatorSource::Bag } else { AccumulatorSource::Own });
         }
         self.depth -= 1;
         for (c, result) in carried.iter().zip(results) {
-            if let (Ty::Acc(_), Atom::Var(init)) =
+            if let (FlatTy::Acc(_), Atom::Var(init)) =
                 (&self.function.vars[c.param.0 as usize].ty, &c.init)
             {
                 // It is the same one in every step.
-                self.plan.places.insert(c.param, Place::View(*init));
-                self.define(*result, Place::View(*init));
+                self.plan.places.insert(c.param, AccumulatorSource::View(*init));
+                self.define(*result, AccumulatorSource::View(*init));
             }
         }
         if let Some(cond) = cond {
@@ -583,7 +594,7 @@ impl Planner<'_> {
                 continue;
             }
             if self.plan.is_bag(c.param) {
-                self.define(*result, Place::Bag);
+                self.define(*result, AccumulatorSource::Bag);
                 self.unite(*result, c.param);
                 self.unite_with(c.param, &c.init);
                 self.unite_with(c.param, &body.results[i]);
@@ -596,7 +607,7 @@ impl Planner<'_> {
                 }
                 self.depth -= 1;
                 self.plan.exchanged.insert(c.param);
-                self.define(*result, Place::Own);
+                self.define(*result, AccumulatorSource::Own);
                 continue;
             }
             self.take(&body.results[i]);
@@ -613,10 +624,10 @@ impl Planner<'_> {
                 Some(root) => {
                     self.take(&c.init);
                     self.join(c.param, root);
-                    self.define(*result, Place::With(root));
+                    self.define(*result, AccumulatorSource::With(root));
                 }
                 None => {
-                    self.define(*result, Place::Own);
+                    self.define(*result, AccumulatorSource::Own);
                     self.join(c.param, *result);
                 }
             }
@@ -634,7 +645,7 @@ impl Planner<'_> {
             let depth = self.depth_of(*root);
             let mut at = *root;
             for v in &self.members[root] {
-                if matches!(self.plan.place(*v), Place::View(_)) {
+                if matches!(self.plan.place(*v), AccumulatorSource::View(_)) {
                     continue;
                 }
                 if self.depth_of(*v) == depth {

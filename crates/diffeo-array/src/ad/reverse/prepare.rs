@@ -11,8 +11,8 @@ use crate::ad::Deriver;
 use crate::build::Builder;
 use crate::ir::walk::{deep, has_regions, operands_mut, regions_mut, statements};
 use crate::ir::{
-    Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Reduction, Scalar, SiteId, Stmt,
-    Ty, Var, VarInfo,
+    Atom, Block, Carried, Elem, FlatTy, Function, FunctionId, Module, Op, Reduction, Scalar,
+    SiteId, Stmt, Var, VarInfo,
 };
 use diffeo_calculus::prim::{Comparison, IntOp, Rounding};
 
@@ -75,19 +75,19 @@ fn block(vars: &mut Vec<VarInfo>, at: &mut Block) {
         }
         let site = stmt.site;
         let Op::Reduce { how, count, index, body } = stmt.op else { continue };
-        let mut var = |ty: Ty| {
+        let mut var = |ty: FlatTy| {
             vars.push(VarInfo { ty, name: None });
             Var(vars.len() as u32 - 1)
         };
-        let steps = var(Ty::Int);
+        let steps = var(FlatTy::Int);
         let op = Op::Int(IntOp::Max, vec![count, Atom::Int(0)]);
         at.stmts.push(Stmt { results: vec![steps], op, site });
         let count = Atom::Var(steps);
-        let arrays: Vec<Var> = how.iter().map(|_| var(Ty::Array(Elem::Real, 1))).collect();
+        let arrays: Vec<Var> = how.iter().map(|_| var(FlatTy::Array(Elem::Real, 1))).collect();
         let op = Op::Build { count: count.clone(), index, body };
         at.stmts.push(Stmt { results: arrays.clone(), op, site });
         for ((how, array), result) in how.into_iter().zip(arrays).zip(stmt.results) {
-            let (index, x) = (var(Ty::Int), var(Ty::Real));
+            let (index, x) = (var(FlatTy::Int), var(FlatTy::Real));
             let op = Op::Get(Atom::Var(array), vec![Atom::Var(index)]);
             let stmts = vec![Stmt { results: vec![x], op, site }];
             let body = Block { stmts, results: vec![Atom::Var(x)] };
@@ -123,7 +123,7 @@ fn parts(vars: &mut Vec<VarInfo>, at: &mut Block, mut stmt: Stmt) {
     if let Some((carried, body)) = loops {
         let ints = |vars: &mut Vec<VarInfo>, count: usize| -> Vec<Var> {
             let first = vars.len() as u32;
-            vars.extend((0..count).map(|_| VarInfo { ty: Ty::Int, name: None }));
+            vars.extend((0..count).map(|_| VarInfo { ty: FlatTy::Int, name: None }));
             (first..first + count as u32).map(Var).collect()
         };
         for i in 0..carried.len() {
@@ -211,7 +211,7 @@ pub(super) fn chosen(
     site: SiteId,
 ) -> (Vec<Stmt>, Atom) {
     added(vars, site, |b| {
-        let index = b.var(Ty::Int, Some("i".into()));
+        let index = b.var(FlatTy::Int, Some("i".into()));
         b.open();
         let x = b.one(module, Op::Get(array, vec![Atom::Var(index)]));
         let same = Op::Compare(Comparison::Eq, Scalar::Real, x.clone(), number.clone());

@@ -5,13 +5,13 @@
 //! regions around it and from what its own region keeps. Otherwise the region that defines the value keeps it.
 
 use super::boxes::Bar;
-use super::{Place, Reverser};
+use super::{AccumulatorSource, Reverser};
 use crate::ir::ops::{row, Group};
 use crate::ir::walk::{
     binders, deep, has_regions, operands, operands_mut, regions, regions_mut, statements,
     Accumulators,
 };
-use crate::ir::{Atom, Block, Op, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, FlatTy, Op, Stmt, Var};
 use crate::opt::shapes::Size;
 use diffeo_calculus::prim::IntOp;
 use hashbrown::{HashMap, HashSet};
@@ -22,7 +22,7 @@ const SHORT: usize = 40;
 
 /// An open region of the backward part.
 #[derive(Default)]
-pub(super) struct Scope<'s> {
+pub(super) struct BackwardScope<'s> {
     /// What the region defines in the program.
     definitions: HashMap<Var, &'s Stmt>,
     /// What stands for values of the program.
@@ -52,7 +52,7 @@ pub(super) struct Scope<'s> {
     pub effects: bool,
 }
 
-impl Scope<'_> {
+impl BackwardScope<'_> {
     /// The statement that defines a variable of the region.
     pub fn definition(&self, v: Var) -> Option<&Stmt> {
         self.definitions.get(&v).copied()
@@ -86,7 +86,7 @@ impl<'s> Reverser<'_, 's> {
     /// Opens a region that binds these variables, for the statements of a block of the program.
     pub fn open(&mut self, binders: impl IntoIterator<Item = Var>, block: &'s Block) {
         let depth = self.scopes.len();
-        let mut scope = Scope::default();
+        let mut scope = BackwardScope::default();
         for v in binders {
             self.homes[v.0 as usize] = depth;
         }
@@ -101,7 +101,7 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// Closes the innermost region; gives its code.
-    pub fn close(&mut self) -> (Scope<'s>, Vec<Stmt>) {
+    pub fn close(&mut self) -> (BackwardScope<'s>, Vec<Stmt>) {
         let code = self.back.close(Vec::new()).stmts;
         let scope = self.scopes.pop().unwrap_or_default();
         if let Some(outer) = self.scopes.last_mut() {
@@ -111,9 +111,9 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// The innermost region.
-    pub fn top(&mut self) -> &mut Scope<'s> {
+    pub fn top(&mut self) -> &mut BackwardScope<'s> {
         if self.scopes.is_empty() {
-            self.scopes.push(Scope::default());
+            self.scopes.push(BackwardScope::default());
         }
         let last = self.scopes.len() - 1;
         &mut self.scopes[last]
@@ -262,8 +262,12 @@ impl<'s> Reverser<'_, 's> {
                 )
         };
         let number = |v: &Var| match self.vars[v.0 as usize].ty {
-            Ty::Real | Ty::Int | Ty::Bool => true,
-            Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => false,
+            FlatTy::Real | FlatTy::Int | FlatTy::Bool => true,
+            FlatTy::Text
+            | FlatTy::Array(..)
+            | FlatTy::Box(_)
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_) => false,
         };
         body.stmts.len() <= SHORT
             && body.stmts.iter().all(simple)
@@ -314,7 +318,7 @@ impl<'s> Reverser<'_, 's> {
         let size = match self.sizes.get(&(v, dim)) {
             Some(size) => *size,
             None => {
-                let size = self.forward_var(Ty::Int, None, home);
+                let size = self.forward_var(FlatTy::Int, None, home);
                 let site = self.back.site();
                 let op = Op::Dim(Atom::Var(v), dim);
                 let stmt = Stmt { results: vec![size], op, site };
@@ -336,7 +340,7 @@ impl<'s> Reverser<'_, 's> {
         }
         let largest = self.plan.largest(root);
         let rank = match self.vars[root.0 as usize].ty {
-            Ty::Array(_, rank) => rank,
+            FlatTy::Array(_, rank) => rank,
             _ => 0,
         };
         (0..rank).map(|k| self.size(largest, k)).collect()
@@ -413,8 +417,12 @@ impl<'s> Reverser<'_, 's> {
             return acc.clone();
         }
         let acc = match self.plan.place(v) {
-            Place::View(of) => deep(|| self.view(v, of, home)),
-            Place::Own | Place::With(_) | Place::Param | Place::Result(_) | Place::Row(..) => {
+            AccumulatorSource::View(of) => deep(|| self.view(v, of, home)),
+            AccumulatorSource::Own
+            | AccumulatorSource::With(_)
+            | AccumulatorSource::Param
+            | AccumulatorSource::Result(_)
+            | AccumulatorSource::Row(..) => {
                 let root = self.plan.root(v);
                 let storage = self.storage(root);
                 if self.plan.grows(root) {
@@ -424,9 +432,9 @@ impl<'s> Reverser<'_, 's> {
                     storage
                 }
             }
-            Place::Bag => {
+            AccumulatorSource::Bag => {
                 self.lost = true;
-                Atom::Unused(Ty::Acc(1))
+                Atom::Unused(FlatTy::Acc(1))
             }
         };
         if let Some(name) = self.bar_name(&Atom::Var(v)) {
@@ -460,7 +468,7 @@ impl<'s> Reverser<'_, 's> {
         if let Some(storage) = self.scopes[home].storages.get(&root) {
             return storage.clone();
         }
-        let storage = if let Place::Row(whole, index) = self.plan.place(root) {
+        let storage = if let AccumulatorSource::Row(whole, index) = self.plan.place(root) {
             let acc = self.acc(whole);
             let index = self.primal(&Atom::Var(index));
             self.in_prologue(home, Op::AccView(acc, vec![index]))

@@ -4,10 +4,10 @@
 //! answers have to be a fixed point: the first of them that is asked for, the *root*, goes through all of them, each
 //! once, until a round finds what the one before has found.
 
-use super::plan::Plan;
+use super::plan::AdjointPlan;
 use crate::ad::{activity, Deriver};
 use crate::ir::walk::deep;
-use crate::ir::{Elem, Function, FunctionId, Module, Ty, Var};
+use crate::ir::{Elem, FlatTy, Function, FunctionId, Module, Var};
 use hashbrown::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ const ROUNDS: usize = 5;
 
 /// What the adjoint of a result of a function is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ResultAdjoint {
     /// If it is an array, it has an accumulator of its own.
     Own,
     /// It has that of this parameter in common with it; the result may be larger.
@@ -25,12 +25,12 @@ pub(super) enum Source {
     Bag,
 }
 
-impl Source {
+impl ResultAdjoint {
     /// The parameter with which the accumulator is shared.
     pub fn param(self) -> Option<usize> {
         match self {
-            Source::Shared { param, .. } => Some(param),
-            Source::Own | Source::Bag => None,
+            ResultAdjoint::Shared { param, .. } => Some(param),
+            ResultAdjoint::Own | ResultAdjoint::Bag => None,
         }
     }
 }
@@ -41,11 +41,11 @@ pub(super) type SourcesKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>)
 /// What the adjoints of the results of functions are, as far as it is known.
 #[derive(Debug, Default)]
 pub(in crate::ad) struct Sources {
-    found: HashMap<SourcesKey, Rc<[Source]>>,
+    found: HashMap<SourcesKey, Rc<[ResultAdjoint]>>,
     /// Functions that are being looked at, and those that depend on what is supposed of these.
-    open: HashMap<SourcesKey, Open>,
+    open: HashMap<SourcesKey, OpenResults>,
     /// What was found of functions in the round before.
-    guesses: HashMap<SourcesKey, Rc<[Source]>>,
+    guesses: HashMap<SourcesKey, Rc<[ResultAdjoint]>>,
     /// How many functions are being looked at, each for the one before.
     depth: usize,
     /// The first one of them that what was asked for depends on.
@@ -55,20 +55,24 @@ pub(in crate::ad) struct Sources {
 }
 
 #[derive(Debug)]
-struct Open {
-    sources: Rc<[Source]>,
+struct OpenResults {
+    sources: Rc<[ResultAdjoint]>,
     /// The first function that is being looked at on which they depend.
     lowest: usize,
 }
 
 /// What the adjoint of each result of a function is.
-pub(super) fn sources(module: &Module, cache: &mut Deriver, key: &SourcesKey) -> Rc<[Source]> {
+pub(super) fn sources(
+    module: &Module,
+    cache: &mut Deriver,
+    key: &SourcesKey,
+) -> Rc<[ResultAdjoint]> {
     let (function, given, _, active) = key;
     let source = &module.functions[function.0 as usize];
     let special = cache.rules.contains_key(function)
         || cache.detached.contains(function)
         || cache.checkpoints.contains(function);
-    let arrays = source.results.iter().any(|ty| matches!(ty, Ty::Array(Elem::Real, _)));
+    let arrays = source.results.iter().any(|ty| matches!(ty, FlatTy::Array(Elem::Real, _)));
     if special || !(arrays && active.contains(&true) || given.contains(&true)) {
         return own(source);
     }
@@ -96,8 +100,8 @@ fn settle(
     module: &Module,
     cache: &mut Deriver,
     key: &SourcesKey,
-    mut guess: Rc<[Source]>,
-) -> (Rc<[Source]>, usize) {
+    mut guess: Rc<[ResultAdjoint]>,
+) -> (Rc<[ResultAdjoint]>, usize) {
     let source = &module.functions[key.0 .0 as usize];
     let depth = cache.sources.depth - 1;
     let mut members = Vec::new();
@@ -114,7 +118,7 @@ fn settle(
         state.differs |= found != guess;
         if lowest < depth {
             // Its root goes through all of them again, if need be; what depends on this one depends on that, too.
-            state.open.insert(key.clone(), Open { sources: found.clone(), lowest });
+            state.open.insert(key.clone(), OpenResults { sources: found.clone(), lowest });
             state.open.values_mut().filter(|open| open.lowest >= depth).for_each(|open| {
                 open.lowest = lowest;
             });
@@ -139,36 +143,36 @@ fn settle(
 fn look(
     module: &Module,
     cache: &mut Deriver,
-    (key, guess): (&SourcesKey, &Rc<[Source]>),
+    (key, guess): (&SourcesKey, &Rc<[ResultAdjoint]>),
     depth: usize,
-) -> Rc<[Source]> {
+) -> Rc<[ResultAdjoint]> {
     cache.sources.lowest = usize::MAX;
-    let open = Open { sources: guess.clone(), lowest: depth };
+    let open = OpenResults { sources: guess.clone(), lowest: depth };
     cache.sources.open.insert(key.clone(), open);
     let (function, given, bags, active) = key;
     let source = &module.functions[function.0 as usize];
     let activity = activity(module, cache, *function, active);
     let kept = vec![true; given.len()];
-    let plan = deep(|| Plan::new(module, cache, source, &activity, [&kept, given, bags]));
+    let plan = deep(|| AdjointPlan::new(module, cache, source, &activity, [&kept, given, bags]));
     plan.sources(source, &activity)
 }
 
 /// Nothing is shared.
-fn own(function: &Function) -> Rc<[Source]> {
-    vec![Source::Own; function.results.len()].into()
+fn own(function: &Function) -> Rc<[ResultAdjoint]> {
+    vec![ResultAdjoint::Own; function.results.len()].into()
 }
 
 /// Supposes that the arrays given are the results of the same types, in order.
-fn matching(function: &Function, given: &[bool]) -> Rc<[Source]> {
+fn matching(function: &Function, given: &[bool]) -> Rc<[ResultAdjoint]> {
     let mut taken = HashSet::new();
     let ty = |v: &Var| &function.vars[v.0 as usize].ty;
-    let mut find = |wanted: &Ty| {
+    let mut find = |wanted: &FlatTy| {
         let mut params = function.params.iter().enumerate().zip(given);
         let ((param, _), _) = params.find(|((i, v), given)| {
-            **given && ty(v) == wanted && matches!(wanted, Ty::Array(..)) && !taken.contains(i)
+            **given && ty(v) == wanted && matches!(wanted, FlatTy::Array(..)) && !taken.contains(i)
         })?;
         taken.insert(param);
-        Some(Source::Shared { param, grows: false })
+        Some(ResultAdjoint::Shared { param, grows: false })
     };
-    function.results.iter().map(|ty| find(ty).unwrap_or(Source::Own)).collect()
+    function.results.iter().map(|ty| find(ty).unwrap_or(ResultAdjoint::Own)).collect()
 }

@@ -3,15 +3,17 @@
 use super::boxes::{with_fields, Bar};
 use super::scope::free;
 use super::Reverser;
-use crate::ad::sparse_adjoint::{all, from, part, part_by, scatter_function, unfold, zeros, Cx};
-use crate::ir::{Atom, BoxId, Elem, Op, Scalar, Ty, Var};
+use crate::ad::sparse_adjoint::{
+    all, from, part, part_by, scatter_function, unfold, zeros, AdjointCx,
+};
+use crate::ir::{Atom, BoxId, Elem, FlatTy, Op, Scalar, Var};
 use diffeo_calculus::prim::{Comparison, IntOp};
 
 impl Reverser<'_, '_> {
     /// The type of the adjoint of an array.
     fn bag(&mut self, array: Var) -> BoxId {
         match self.bar_ty(array) {
-            Ty::Box(bag) => bag,
+            FlatTy::Box(bag) => bag,
             _ => BoxId(0),
         }
     }
@@ -24,7 +26,7 @@ impl Reverser<'_, '_> {
     }
 
     fn pour_into(&mut self, acc: Atom, bag: Atom) {
-        let Ty::Box(id) = self.back.ty(&bag) else { return };
+        let FlatTy::Box(id) = self.back.ty(&bag) else { return };
         if let Some(whole) = self.wholes.get(&bag_var(&bag)).cloned() {
             return self.effect(Op::AccAddArray(acc, whole));
         }
@@ -49,10 +51,14 @@ impl Reverser<'_, '_> {
     /// Adds to the adjoint of a Real or a box; or, of the elements of an array, to those.
     pub fn add_part(&mut self, to: &Atom, bar: Atom) {
         match self.back.ty(&bar) {
-            Ty::Array(..) => self.add_array(to, bar),
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => {
-                self.add_bar(to, bar)
-            }
+            FlatTy::Array(..) => self.add_array(to, bar),
+            FlatTy::Real
+            | FlatTy::Int
+            | FlatTy::Bool
+            | FlatTy::Text
+            | FlatTy::Box(_)
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_) => self.add_bar(to, bar),
         }
     }
 
@@ -60,7 +66,7 @@ impl Reverser<'_, '_> {
     fn add_at(&mut self, array: Var, at: &[Atom], bar: Atom) {
         let old = self.bag_so_far(array);
         let dense = match self.vars[array.0 as usize].ty {
-            Ty::Array(Elem::Real, _) => {
+            FlatTy::Array(Elem::Real, _) => {
                 let whole = self.wholes.contains_key(&bag_var(&bar));
                 self.dense(array, if whole { at.len() } else { usize::MAX })
             }
@@ -73,7 +79,7 @@ impl Reverser<'_, '_> {
         let old = old.unwrap_or_else(|| self.zero_bar(array));
         self.back.open();
         match self.back.ty(&bar) {
-            Ty::Box(_) => {
+            FlatTy::Box(_) => {
                 let rows = self.read(Op::AccView(acc, at.to_vec()));
                 self.pour_into(rows, bar.clone());
             }
@@ -94,7 +100,7 @@ impl Reverser<'_, '_> {
         };
         let (old, bag, at) = (self.bag_so_far(array), self.bag(array), self.primals(indices));
         let Some(value) = self.take_bar(element) else { return false };
-        let sum = |cx: Cx<'_>, old: Atom| with_fields(cx, old, tag, &fields);
+        let sum = |cx: AdjointCx<'_>, old: Atom| with_fields(cx, old, tag, &fields);
         let cx = (&mut self.back, &mut *self.module, &mut *self.cache);
         let bar = part_by(cx, bag, (old, &at), value, &sum);
         self.set_bar(array, bar);
@@ -103,7 +109,7 @@ impl Reverser<'_, '_> {
 
     /// Whether a variable is an array.
     pub fn is_array(&self, v: Var) -> bool {
-        matches!(self.vars[v.0 as usize].ty, Ty::Array(..))
+        matches!(self.vars[v.0 as usize].ty, FlatTy::Array(..))
     }
 
     /// Puts a value in the place of the adjoint so far.
@@ -202,13 +208,13 @@ impl Reverser<'_, '_> {
     /// The sizes of what comprehensions in a region make, of as many dimensions as an array.
     fn made_beside(&mut self, array: Var, depth: usize) -> Vec<Vec<Atom>> {
         let rank = match self.vars[array.0 as usize].ty {
-            Ty::Array(_, rank) => rank,
+            FlatTy::Array(_, rank) => rank,
             _ => 0,
         };
         let scope = &self.scopes[depth];
         let made = |v: &Var| {
             scope.definition(*v).is_some_and(|stmt| matches!(stmt.op, Op::Build { .. }))
-                && self.vars[v.0 as usize].ty == Ty::Array(Elem::Real, rank)
+                && self.vars[v.0 as usize].ty == FlatTy::Array(Elem::Real, rank)
         };
         let mut arrays: Vec<Var> = scope.defined().filter(made).collect();
         arrays.sort();
@@ -270,7 +276,7 @@ impl Reverser<'_, '_> {
 
     /// The sizes of an array, from this dimension on.
     fn sizes_from(&mut self, array: Var, first: usize) -> Vec<Atom> {
-        let Ty::Array(_, rank) = self.vars[array.0 as usize].ty else { return Vec::new() };
+        let FlatTy::Array(_, rank) = self.vars[array.0 as usize].ty else { return Vec::new() };
         (first as u8..rank).map(|dim| self.size(array, dim)).collect()
     }
 

@@ -7,8 +7,8 @@ use super::{unsupported, Reverser};
 use crate::ad::{activity, slopes, Unsupported};
 use crate::ir::ops::{self, Group};
 use crate::ir::walk::{operands, regions, statements};
-use crate::ir::{Atom, Op, Stmt, Ty, Var};
-use diffeo_calculus::prim::real::{row, Derivative, Partial};
+use crate::ir::{Atom, FlatTy, Op, Stmt, Var};
+use diffeo_calculus::prim::real::{row, DerivativeRule, Partial};
 use diffeo_calculus::prim::{IntOp, RealOp};
 
 impl<'s> Reverser<'_, 's> {
@@ -117,7 +117,7 @@ impl<'s> Reverser<'_, 's> {
             within(stmt, &mut |stmt| {
                 operands(&stmt.op, |atom| {
                     if let Atom::Var(v) = atom {
-                        let accumulator = matches!(self.vars[v.0 as usize].ty, Ty::Acc(_));
+                        let accumulator = matches!(self.vars[v.0 as usize].ty, FlatTy::Acc(_));
                         acts |= accumulator && self.varies(atom);
                     }
                 });
@@ -206,10 +206,10 @@ impl<'s> Reverser<'_, 's> {
         let mut operands = Vec::with_capacity(args.len());
         for (i, arg) in args.iter().enumerate() {
             let needs = needed[i] || !matches!(arg, Atom::Var(_));
-            operands.push(if needs { self.primal(arg) } else { Atom::Unused(Ty::Real) });
+            operands.push(if needs { self.primal(arg) } else { Atom::Unused(FlatTy::Real) });
         }
         let value =
-            if needed[2] { self.primal(&Atom::Var(result)) } else { Atom::Unused(Ty::Real) };
+            if needed[2] { self.primal(&Atom::Var(result)) } else { Atom::Unused(FlatTy::Real) };
         let mapped = match op {
             Op::Real(op, _) => Op::Real(*op, operands),
             _ => Op::PowInt(operands[0].clone(), operands[1].clone()),
@@ -225,7 +225,7 @@ impl<'s> Reverser<'_, 's> {
     fn update(&mut self, result: Var, array: &Atom, indices: &[Atom], value: &Atom) {
         let acc = self.acc(result);
         let indices = self.primals(indices);
-        let Ty::Array(_, rank) = self.vars[result.0 as usize].ty else { return };
+        let FlatTy::Array(_, rank) = self.vars[result.0 as usize].ty else { return };
         // What was there before has no influence: its adjoint is 0 from here on.
         if usize::from(rank) == indices.len() {
             let bar = self.read(Op::AccTake(acc, indices));
@@ -240,7 +240,7 @@ impl<'s> Reverser<'_, 's> {
                 sizes.push(size);
             }
             let flat = self.one(Op::AccReshape(row, vec![count.clone()]));
-            let index = self.back.var(Ty::Int, Some("i".into()));
+            let index = self.back.var(FlatTy::Int, Some("i".into()));
             self.back.open();
             let taken = self.read(Op::AccTake(flat, vec![Atom::Var(index)]));
             let body = self.back.close(vec![taken]);
@@ -278,8 +278,8 @@ fn needed(op: &Op, wanted: &[bool]) -> [bool; 3] {
     let mut needs = [false; 3];
     match op {
         Op::Real(op, _) => match row(*op).derivative {
-            Derivative::Select => needs = [true, true, false],
-            Derivative::Partials(partials) => {
+            DerivativeRule::Select => needs = [true, true, false],
+            DerivativeRule::Partials(partials) => {
                 for (partial, _) in partials.iter().zip(wanted).filter(|(_, wanted)| **wanted) {
                     term(partial, &mut needs);
                 }

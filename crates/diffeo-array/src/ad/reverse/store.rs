@@ -1,9 +1,9 @@
 //! Residuals of loops: an array for each number and each box, of higher rank for arrays whose size is the same in all
 //! steps, and an array of boxes for everything else.
 
-use super::scope::Scope;
+use super::scope::BackwardScope;
 use super::{box_type, Reverser};
-use crate::ir::{Atom, Block, BoxId, Carried, Elem, Op, SiteId, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, BoxId, Carried, Elem, FlatTy, Op, SiteId, Stmt, Var};
 use diffeo_calculus::prim::IntOp;
 
 /// What each step of a loop keeps.
@@ -18,21 +18,23 @@ pub(super) struct Store {
 
 impl<'s> Reverser<'_, 's> {
     /// What a region that was closed keeps, of a loop with so many steps, if that is known before.
-    pub fn store(&mut self, scope: &Scope<'_>, count: Option<&Atom>) -> Store {
+    pub fn store(&mut self, scope: &BackwardScope<'_>, count: Option<&Atom>) -> Store {
         let (mut elements, mut others) = (Vec::new(), Vec::new());
         for (v, var) in &scope.stored {
             match self.vars[v.0 as usize].ty {
-                Ty::Real => elements.push((*v, *var, Elem::Real, None)),
-                Ty::Int => elements.push((*v, *var, Elem::Int, None)),
-                Ty::Bool => elements.push((*v, *var, Elem::Bool, None)),
-                Ty::Box(id) => elements.push((*v, *var, Elem::Box(id), None)),
-                Ty::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), 1) => {
+                FlatTy::Real => elements.push((*v, *var, Elem::Real, None)),
+                FlatTy::Int => elements.push((*v, *var, Elem::Int, None)),
+                FlatTy::Bool => elements.push((*v, *var, Elem::Bool, None)),
+                FlatTy::Box(id) => elements.push((*v, *var, Elem::Box(id), None)),
+                FlatTy::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), 1) => {
                     match self.same_length(scope, *v).filter(|_| count.is_some()) {
                         Some(length) => elements.push((*v, *var, elem, Some(length))),
                         None => others.push((*v, *var)),
                     }
                 }
-                Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_) => others.push((*v, *var)),
+                FlatTy::Text | FlatTy::Array(..) | FlatTy::Acc(_) | FlatTy::Stack(_) => {
+                    others.push((*v, *var))
+                }
             }
         }
         let home = self.scopes.len() - 1;
@@ -41,7 +43,7 @@ impl<'s> Reverser<'_, 's> {
             let rank = 1 + u8::from(length.is_some());
             let name =
                 self.vars[v.0 as usize].name.as_ref().map(|name| format!("{name}_kept").into());
-            let array = self.forward_var(Ty::Array(*elem, rank), name, home);
+            let array = self.forward_var(FlatTy::Array(*elem, rank), name, home);
             arrays.push(array);
             if let (Some(count), None) = (count, length) {
                 self.lengths.insert(array, count.clone());
@@ -51,14 +53,18 @@ impl<'s> Reverser<'_, 's> {
             let id = box_type(self.module, &"loop".into());
             let types = others.iter().map(|(v, _)| self.vars[v.0 as usize].ty.clone()).collect();
             self.module.boxes[id.0 as usize].variants[0].fields = types;
-            arrays.push(self.forward_var(Ty::Array(Elem::Box(id), 1), Some("kept".into()), home));
+            arrays.push(self.forward_var(
+                FlatTy::Array(Elem::Box(id), 1),
+                Some("kept".into()),
+                home,
+            ));
             (id, others)
         });
         Store { elements, others, arrays }
     }
 
     /// The length of an array of a region that was closed, if it is the same in all steps.
-    fn same_length(&self, scope: &Scope<'_>, v: Var) -> Option<Atom> {
+    fn same_length(&self, scope: &BackwardScope<'_>, v: Var) -> Option<Atom> {
         let count = match scope.definition(v).map(|stmt| &stmt.op) {
             Some(Op::Build { count, .. }) => Some(count),
             _ => self.lengths.get(&v),
@@ -76,7 +82,7 @@ impl<'s> Reverser<'_, 's> {
         let mut values: Vec<Atom> = store.elements.iter().map(|(v, ..)| Atom::Var(*v)).collect();
         let mut stmts = Vec::new();
         if let Some((id, others)) = &store.others {
-            let object = self.forward_var(Ty::Box(*id), None, home);
+            let object = self.forward_var(FlatTy::Box(*id), None, home);
             let op = Op::New(*id, 0, others.iter().map(|(v, _)| Atom::Var(*v)).collect());
             stmts.push(Stmt { results: vec![object], op, site });
             values.push(Atom::Var(object));
@@ -101,7 +107,7 @@ impl<'s> Reverser<'_, 's> {
             stmts.push(Stmt { results: vec![*var], op, site });
         }
         if let (Some((id, others)), Some(array)) = (&store.others, arrays.next()) {
-            let object = self.back.var(Ty::Box(*id), None);
+            let object = self.back.var(FlatTy::Box(*id), None);
             let array = self.primal(&Atom::Var(*array));
             let op = Op::Get(array, vec![index.clone()]);
             stmts.push(Stmt { results: vec![object], op, site });
@@ -132,12 +138,12 @@ impl<'s> Reverser<'_, 's> {
         let steps = self.at_least_0(count, site, &mut before);
         for (value, (elem, length)) in values.into_iter().zip(Self::elements(store)) {
             let rank = 1 + u8::from(length.is_some());
-            let ty = Ty::Array(elem, rank);
+            let ty = FlatTy::Array(elem, rank);
             if let (Elem::Real, Some(length)) = (elem, &length) {
                 // Zeros at once, and not row by row.
                 let length = Atom::Var(self.at_least_0(length, site, &mut before));
                 let sizes = vec![Atom::Var(steps), length];
-                let acc = self.forward_var(Ty::Acc(rank), None, home);
+                let acc = self.forward_var(FlatTy::Acc(rank), None, home);
                 before.push(Stmt { results: vec![acc], op: Op::AccNew(sizes), site });
                 let empty = self.forward_var(ty.clone(), None, home);
                 before.push(Stmt { results: vec![empty], op: Op::AccGet(Atom::Var(acc)), site });
@@ -146,14 +152,16 @@ impl<'s> Reverser<'_, 's> {
             }
             // Each place is filled before it is read.
             let nothing = Atom::Unused(elem.ty());
-            let (empty, at) =
-                (self.forward_var(ty.clone(), None, home), self.forward_var(Ty::Int, None, home));
+            let (empty, at) = (
+                self.forward_var(ty.clone(), None, home),
+                self.forward_var(FlatTy::Int, None, home),
+            );
             let mut rows = Block { stmts: Vec::new(), results: vec![nothing] };
             if let Some(length) = length {
                 let length = self.at_least_0(&length, site, &mut before);
                 let (row, at) = (
-                    self.forward_var(Ty::Array(elem, 1), None, home + 1),
-                    self.forward_var(Ty::Int, None, home + 1),
+                    self.forward_var(FlatTy::Array(elem, 1), None, home + 1),
+                    self.forward_var(FlatTy::Int, None, home + 1),
                 );
                 let op = Op::Build { count: Atom::Var(length), index: at, body: rows };
                 let stmts = vec![Stmt { results: vec![row], op, site }];
@@ -169,7 +177,7 @@ impl<'s> Reverser<'_, 's> {
     /// Has the steps of a loop carry an array, into which each puts a value at its index.
     fn carry_rows(
         &mut self,
-        (ty, empty): (Ty, Var),
+        (ty, empty): (FlatTy, Var),
         (index, value): (Var, Atom),
         body: &mut Block,
         carried: &mut Vec<Carried>,
@@ -186,7 +194,7 @@ impl<'s> Reverser<'_, 's> {
 
     /// A variable before a loop of the forward part: a number, 0 if it is less.
     fn at_least_0(&mut self, number: &Atom, site: SiteId, before: &mut Vec<Stmt>) -> Var {
-        let result = self.forward_var(Ty::Int, None, self.scopes.len() - 1);
+        let result = self.forward_var(FlatTy::Int, None, self.scopes.len() - 1);
         let op = Op::Int(IntOp::Max, vec![number.clone(), Atom::Int(0)]);
         before.push(Stmt { results: vec![result], op, site });
         result
@@ -204,7 +212,7 @@ impl<'s> Reverser<'_, 's> {
         let (stmts, values) = self.step_keeps(store, site);
         body.stmts.extend(stmts);
         for (value, (elem, _)) in values.into_iter().zip(Self::elements(store)) {
-            let ty = Ty::Array(elem, 1);
+            let ty = FlatTy::Array(elem, 1);
             let empty = self.forward_var(ty.clone(), None, home);
             before.push(Stmt { results: vec![empty], op: Op::Empty(elem, 1), site });
             let [param, one, next] =

@@ -11,9 +11,9 @@ mod linear;
 mod prove;
 mod reals;
 
-use super::shapes::{Extent, Shapes, Size};
+use super::shapes::{Shapes, Size, SizeExtent};
 use crate::ir::walk::{binders, deep, operands_mut, var};
-use crate::ir::{Atom, Block, Carried, Check, Module, Op, Scalar, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, Carried, Check, FlatTy, Module, Op, Scalar, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::{IntOp, RealOp};
 use hashbrown::HashMap;
 use linear::Linear;
@@ -44,7 +44,7 @@ pub fn ranges(mut module: Module) -> Module {
 
 /// A size of which more is known where there are rows.
 #[derive(Clone, Copy)]
-enum Open {
+enum OpenSize {
     /// The size of an array in a dimension but the first.
     Rows { size: Var, array: Var, dim: u8 },
     /// An Int that is one of two.
@@ -60,7 +60,7 @@ struct Ranges<'a> {
     /// The variables that are sizes of arrays.
     dims: HashMap<(Var, u8), Var>,
     /// The latest sizes of rows that may be those of no rows, and the latest choices between sizes.
-    open: Vec<Open>,
+    open: Vec<OpenSize>,
     variants: &'a [usize],
     shapes: Shapes,
     vars: &'a [VarInfo],
@@ -225,7 +225,7 @@ impl Ranges<'_> {
     }
 
     fn is_int(&self, v: Var) -> bool {
-        self.vars[v.0 as usize].ty == Ty::Int
+        self.vars[v.0 as usize].ty == FlatTy::Int
     }
 
     /// Within a loop, the index is in its range.
@@ -243,20 +243,20 @@ impl Ranges<'_> {
         let mut found = false;
         for open in self.open.clone() {
             match open {
-                Open::Rows { size, array, dim } => {
+                OpenSize::Rows { size, array, dim } => {
                     let form = Linear::var(size);
                     if !self.facts.prove(&form) && self.has_rows(array, dim) {
                         self.facts.assume(&form);
                         found = true;
                     }
                 }
-                Open::Choice(v) if found => self.facts.decide_choice(v),
-                Open::Choice(_) => {}
+                OpenSize::Choice(v) if found => self.facts.decide_choice(v),
+                OpenSize::Choice(_) => {}
             }
         }
     }
 
-    fn note_open(&mut self, open: Open) {
+    fn note_open(&mut self, open: OpenSize) {
         if self.open.len() == MOST_OPEN {
             self.open.remove(0);
         }
@@ -409,7 +409,7 @@ impl Ranges<'_> {
             }
             Op::Dim(Atom::Var(array), k) => return self.dim(v, *array, *k),
             Op::Tag(Atom::Var(object)) => {
-                if let Ty::Box(id) = self.vars[object.0 as usize].ty {
+                if let FlatTy::Box(id) = self.vars[object.0 as usize].ty {
                     let most = self.variants[id.0 as usize] as i64 - 1;
                     self.between(v, 0, most);
                 }
@@ -439,7 +439,7 @@ impl Ranges<'_> {
     fn chosen(&mut self, v: Var, cond: &Atom, a: &Atom, b: &Atom) {
         if self.is_int(v) {
             self.facts.set_choice(v, var(cond), a.clone(), b.clone());
-            self.note_open(Open::Choice(v));
+            self.note_open(OpenSize::Choice(v));
             let (x, y) = (self.facts.form(a), self.facts.form(b));
             if self.facts.prove(&x) && self.facts.prove(&y) {
                 self.facts.assume(&Linear::var(v));
@@ -456,7 +456,7 @@ impl Ranges<'_> {
     }
 
     fn dim(&mut self, v: Var, array: Var, k: u8) -> Option<Atom> {
-        let Some(Extent { size, always }) = self.shapes.extent(array, k) else {
+        let Some(SizeExtent { size, always }) = self.shapes.extent(array, k) else {
             self.between(v, if k == 0 { 0 } else { -1 }, MOST);
             return None;
         };
@@ -467,7 +467,7 @@ impl Ranges<'_> {
             size => {
                 self.between(v, if rows { 0 } else { -1 }, MOST);
                 if !rows {
-                    self.note_open(Open::Rows { size: v, array, dim: k });
+                    self.note_open(OpenSize::Rows { size: v, array, dim: k });
                 }
                 if let (Size::Of(w, j), true) = (size, always || rows) {
                     self.dims.entry((w, j)).or_insert(v);

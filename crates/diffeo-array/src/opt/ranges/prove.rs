@@ -20,7 +20,7 @@ const TRIED: usize = 4;
 
 /// What is known of a variable.
 #[derive(Clone, Debug)]
-struct Known {
+struct VarFacts {
     /// What it is in terms of others.
     form: Option<Linear>,
     least: i64,
@@ -63,17 +63,17 @@ enum Undo {
 
 /// The facts that hold where the pass stands.
 pub(super) struct Facts {
-    known: Vec<Known>,
+    known: Vec<VarFacts>,
     undo: Vec<Undo>,
     now: u32,
 }
 
 /// A place to return to.
-pub(super) struct Mark(usize);
+pub(super) struct UndoMark(usize);
 
 impl Facts {
     pub fn new(vars: usize) -> Facts {
-        let nothing = Known {
+        let nothing = VarFacts {
             form: None,
             least: i64::MIN,
             most: i64::MAX,
@@ -88,12 +88,12 @@ impl Facts {
         Facts { known: vec![nothing; vars], undo: Vec::new(), now: 0 }
     }
 
-    pub fn mark(&self) -> Mark {
-        Mark(self.undo.len())
+    pub fn mark(&self) -> UndoMark {
+        UndoMark(self.undo.len())
     }
 
     /// Forgets the facts since the mark.
-    pub fn reset(&mut self, mark: &Mark) {
+    pub fn reset(&mut self, mark: &UndoMark) {
         while self.undo.len() > mark.0 {
             match self.undo.pop() {
                 Some(Undo::Least(v, n)) => self.known[v.0 as usize].least = n,

@@ -7,10 +7,10 @@
 //! An access is within bounds wherever it stands, so its replacement is, too; sums of indices fit, because they are
 //! indices of an array that exists.
 
-use super::super::shapes::{Extent, Size};
+use super::super::shapes::{Size, SizeExtent};
 use super::{element_of, New, Simplifier};
 use crate::ir::walk::same;
-use crate::ir::{Atom, Elem, Op, SiteId, Stmt, Ty, Var};
+use crate::ir::{Atom, Elem, FlatTy, Op, SiteId, Stmt, Var};
 use diffeo_calculus::prim::IntOp;
 
 impl Simplifier {
@@ -18,7 +18,7 @@ impl Simplifier {
     pub(super) fn known_size(&self, array: &Atom, k: u8) -> Option<Atom> {
         let Atom::Var(v) = array else { return None };
         match self.shapes.extent(*v, k) {
-            Some(Extent { size: Size::Is(atom), always: true }) => Some(self.resolve(&atom)),
+            Some(SizeExtent { size: Size::Is(atom), always: true }) => Some(self.resolve(&atom)),
             Some(_) | None => match self.def(array)? {
                 Op::Elements(_, xs) if k == 0 => Some(Atom::Int(xs.len() as i64)),
                 Op::Rows(xs) if k == 0 => Some(Atom::Int(xs.len() as i64)),
@@ -37,7 +37,7 @@ impl Simplifier {
     /// The array and dimension whose size this one is known to have.
     pub(super) fn size_key(&self, array: Var, k: u8) -> (Var, u8) {
         match self.shapes.extent(array, k) {
-            Some(Extent { size: Size::Of(other, j), always: true }) => {
+            Some(SizeExtent { size: Size::Of(other, j), always: true }) => {
                 match self.resolve(&Atom::Var(other)) {
                     Atom::Var(other) => (other, j),
                     Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => (array, k),
@@ -101,7 +101,7 @@ impl Simplifier {
             }
             Op::Slice { array, lo, .. } => {
                 let sum = Op::IntFits(IntOp::Add, vec![lo, first.clone()]);
-                let mut indices = vec![self.emit(sum, Ty::Int, site, out)];
+                let mut indices = vec![self.emit(sum, FlatTy::Int, site, out)];
                 indices.extend_from_slice(rest);
                 Some(Op::Get(array, indices).into())
             }
@@ -179,16 +179,16 @@ impl Simplifier {
         site: SiteId,
         out: &mut Vec<Stmt>,
     ) -> Option<New> {
-        let Ty::Array(_, rank) = self.ty(&source) else { return None };
+        let FlatTy::Array(_, rank) = self.ty(&source) else { return None };
         if rank > 1 || indices.len() < sizes.len() {
             return None;
         }
         let mut position = indices.first()?.clone();
         for (size, index) in sizes.iter().zip(indices).skip(1) {
             let scaled = Op::IntFits(IntOp::Mul, vec![position, size.clone()]);
-            let scaled = self.emit(scaled, Ty::Int, site, out);
+            let scaled = self.emit(scaled, FlatTy::Int, site, out);
             let sum = Op::IntFits(IntOp::Add, vec![scaled, index.clone()]);
-            position = self.emit(sum, Ty::Int, site, out);
+            position = self.emit(sum, FlatTy::Int, site, out);
         }
         Some(Op::Get(source, vec![position]).into())
     }
@@ -207,7 +207,7 @@ impl Simplifier {
         let Op::Slice { array, lo: start, .. } = self.def(array)?.clone() else { return None };
         let mut shifted = |this: &mut Self, by: &Atom| {
             let sum = Op::IntFits(IntOp::Add, vec![start.clone(), by.clone()]);
-            this.emit(sum, Ty::Int, site, out)
+            this.emit(sum, FlatTy::Int, site, out)
         };
         let lo = shifted(self, lo);
         let hi = shifted(self, hi);
@@ -248,7 +248,7 @@ impl Simplifier {
             }
         }
         // Of rank 1; rows of another array may be needed for their sizes.
-        let flat = matches!(self.ty(a), Ty::Array(_, 1));
+        let flat = matches!(self.ty(a), FlatTy::Array(_, 1));
         let none = |x: &Atom| matches!(self.known_size(x, 0), Some(Atom::Int(0)));
         match () {
             () if flat && none(a) => Some(b.clone().into()),
@@ -258,7 +258,7 @@ impl Simplifier {
     }
 
     pub(super) fn reshape(&mut self, array: &Atom, sizes: &[Atom]) -> Option<New> {
-        let Ty::Array(_, rank) = self.ty(array) else { return None };
+        let FlatTy::Array(_, rank) = self.ty(array) else { return None };
         // As many elements in one dimension are the same array.
         if rank == 1 && sizes.len() == 1 {
             return Some(array.clone().into());

@@ -4,7 +4,7 @@
 use super::super::effects::{has_bounded_partials, speculative_cost};
 use super::{New, Simplifier};
 use crate::ir::walk::same;
-use crate::ir::{Atom, Block, Carried, Op, Reduction, Scalar, SiteId, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, Carried, FlatTy, Op, Reduction, Scalar, SiteId, Stmt, Var};
 use diffeo_calculus::prim::Comparison;
 
 /// Maximum cost of a branch, in additions, to be computed always.
@@ -122,7 +122,7 @@ impl Simplifier {
         let [then, otherwise] = blocks;
         for ((v, x), y) in results.into_iter().zip(then.results).zip(otherwise.results) {
             // An array that is named where nothing looks at it lives longer, and is not updated in its place.
-            let counted = |ty: &Ty| !matches!(ty, Ty::Real | Ty::Int | Ty::Bool);
+            let counted = |ty: &FlatTy| !matches!(ty, FlatTy::Real | FlatTy::Int | FlatTy::Bool);
             let free = |atom: &Atom, ends: bool| match atom {
                 Atom::Unused(ty) => ends || !counted(ty),
                 Atom::Var(_) | Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) => ends,
@@ -184,7 +184,7 @@ impl Simplifier {
     /// Whether both branches may be computed, and their results selected.
     fn cheap(&self, results: &[Var], blocks: [&Block; 2]) -> bool {
         let selectable = |(i, v): (usize, &Var)| {
-            matches!(self.vars[v.0 as usize].ty, Ty::Real | Ty::Int | Ty::Bool)
+            matches!(self.vars[v.0 as usize].ty, FlatTy::Real | FlatTy::Int | FlatTy::Bool)
                 || same(&blocks[0].results[i], &blocks[1].results[i])
         };
         let mut cost = results.len() as u32;
@@ -227,7 +227,7 @@ impl Simplifier {
                 return self.inline(&results, default, out);
             };
             let cond = Op::Compare(Comparison::Eq, Scalar::Int, on, Atom::Int(value));
-            let cond = self.emit(cond, Ty::Bool, site, out);
+            let cond = self.emit(cond, FlatTy::Bool, site, out);
             return self.branch(results, cond, [arm, default], site, out);
         }
         let mut ends = true;
@@ -282,13 +282,13 @@ impl Simplifier {
     /// Arrays that keep their sizes through a loop have them before it.
     fn sizes_before(&mut self, carried: &[Carried], site: SiteId, out: &mut Vec<Stmt>) {
         for c in carried {
-            let (Ty::Array(_, rank), Atom::Var(init)) = (self.ty(&Atom::Var(c.param)), &c.init)
+            let (FlatTy::Array(_, rank), Atom::Var(init)) = (self.ty(&Atom::Var(c.param)), &c.init)
             else {
                 continue;
             };
             for k in 0..rank {
                 if self.size_key(c.param, k) == self.size_key(*init, k) {
-                    self.emit(Op::Dim(c.init.clone(), k), Ty::Int, site, out);
+                    self.emit(Op::Dim(c.init.clone(), k), FlatTy::Int, site, out);
                 }
             }
         }
@@ -367,7 +367,7 @@ impl Simplifier {
     ) -> bool {
         if matches!(count, Atom::Int(n) if n <= 0) {
             for v in results {
-                if let Ty::Array(elem, rank) = self.vars[v.0 as usize].ty {
+                if let FlatTy::Array(elem, rank) = self.vars[v.0 as usize].ty {
                     self.push(Stmt { results: vec![v], op: Op::Empty(elem, rank), site }, out);
                 }
             }
@@ -383,7 +383,7 @@ impl Simplifier {
             let copied = match self.def(&atom) {
                 Some(Op::Get(array, indices))
                     if matches!(indices[..], [Atom::Var(i)] if i == index)
-                        && matches!(self.ty(array), Ty::Array(_, 1))
+                        && matches!(self.ty(array), FlatTy::Array(_, 1))
                         && self.was_there(array, time)
                         && self.is_size(&count, array) =>
                 {

@@ -16,7 +16,7 @@ pub(crate) use control::neutral;
 use super::shapes::Shapes;
 use crate::ir::ops::{row, Group};
 use crate::ir::walk::{binders, has_regions, operands_mut, var};
-use crate::ir::{Atom, Block, Check, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, Check, FlatTy, Function, Module, Op, SiteId, Stmt, Var, VarInfo};
 use hashbrown::hash_map::{Entry, HashMap};
 
 /// Simplification: see the head of the file.
@@ -62,11 +62,11 @@ struct Simplifier {
     /// Of the variables, whether they, or all their elements, are certainly not -0.
     not_minus_zero: Vec<bool>,
     /// What ends with the block.
-    scope: Scope,
+    scope: SimplifyScope,
 }
 
 #[derive(Default)]
-struct Scope {
+struct SimplifyScope {
     /// The sizes of arrays.
     dims: Vec<(Var, u8)>,
     /// What is known because the program would have stopped.
@@ -106,7 +106,7 @@ impl Simplifier {
             now: 1,
             dims: HashMap::new(),
             not_minus_zero: vec![false; count],
-            scope: Scope::default(),
+            scope: SimplifyScope::default(),
         }
     }
 
@@ -127,12 +127,12 @@ impl Simplifier {
         self.defs[var(atom)?.0 as usize].as_ref()
     }
 
-    fn ty(&self, atom: &Atom) -> Ty {
+    fn ty(&self, atom: &Atom) -> FlatTy {
         match atom {
             Atom::Var(v) => self.vars[v.0 as usize].ty.clone(),
-            Atom::Real(_) => Ty::Real,
-            Atom::Int(_) => Ty::Int,
-            Atom::Bool(_) => Ty::Bool,
+            Atom::Real(_) => FlatTy::Real,
+            Atom::Int(_) => FlatTy::Int,
+            Atom::Bool(_) => FlatTy::Bool,
             Atom::Unused(ty) => ty.clone(),
         }
     }
@@ -234,7 +234,7 @@ impl Simplifier {
     }
 
     /// Adds an operation with one result of this type.
-    fn emit(&mut self, op: Op, ty: Ty, site: SiteId, out: &mut Vec<Stmt>) -> Atom {
+    fn emit(&mut self, op: Op, ty: FlatTy, site: SiteId, out: &mut Vec<Stmt>) -> Atom {
         match self.leaf(op, site, out) {
             New::Atom(atom) => atom,
             New::Op(op) => {
@@ -317,11 +317,11 @@ fn equal(a: &Atom, b: &Atom) -> Option<bool> {
 }
 
 /// The type of what so many indices into an array of a type give.
-fn element_of(ty: &Ty, indices: usize) -> Option<Ty> {
-    let Ty::Array(elem, rank) = ty else { return None };
+fn element_of(ty: &FlatTy, indices: usize) -> Option<FlatTy> {
+    let FlatTy::Array(elem, rank) = ty else { return None };
     let left = usize::from(*rank).checked_sub(indices)?;
     if left > 0 {
-        return Some(Ty::Array(*elem, left as u8));
+        return Some(FlatTy::Array(*elem, left as u8));
     }
     Some(elem.ty())
 }

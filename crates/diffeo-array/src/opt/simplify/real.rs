@@ -2,7 +2,7 @@
 
 use super::{New, Simplifier};
 use crate::ir::walk::same;
-use crate::ir::{Atom, Op, SiteId, Stmt, Ty};
+use crate::ir::{Atom, FlatTy, Op, SiteId, Stmt};
 use diffeo_calculus::prim::{real, RealOp};
 
 /// Whether dividing by a number is the same as multiplying by its reciprocal: both are rounded from the same
@@ -69,14 +69,14 @@ impl Simplifier {
                 // Signs go to the end, where sums take them up, and equal products are seen to be.
                 (Some(a), None, None) => {
                     let product = Op::Real(op, vec![a, b.clone()]);
-                    neg(&self.emit(product, Ty::Real, site, out))
+                    neg(&self.emit(product, FlatTy::Real, site, out))
                 }
                 (None, Some(b), _) => {
                     if let Some(x) = x {
                         return two(op, &Atom::Real(-x), &b);
                     }
                     let product = Op::Real(op, vec![a.clone(), b]);
-                    neg(&self.emit(product, Ty::Real, site, out))
+                    neg(&self.emit(product, FlatTy::Real, site, out))
                 }
                 (None, None, _) if op == RealOp::Mul => {
                     let (a, negative) = match (self.by_negative(a), self.by_negative(b)) {
@@ -84,9 +84,9 @@ impl Simplifier {
                         (None, Some(by)) => (a, by),
                         (None, None) => return None,
                     };
-                    let by = self.emit(negative, Ty::Real, site, out);
+                    let by = self.emit(negative, FlatTy::Real, site, out);
                     let product = Op::Real(op, vec![a.clone(), by]);
-                    neg(&self.emit(product, Ty::Real, site, out))
+                    neg(&self.emit(product, FlatTy::Real, site, out))
                 }
                 (None, None, _) => None,
             },
@@ -169,7 +169,7 @@ impl Simplifier {
             return None;
         }
         let mut multiply = |this: &mut Self, a: &Atom, b: &Atom| {
-            this.emit(Op::Real(RealOp::Mul, vec![a.clone(), b.clone()]), Ty::Real, site, out)
+            this.emit(Op::Real(RealOp::Mul, vec![a.clone(), b.clone()]), FlatTy::Real, site, out)
         };
         let (mut base, mut result) = (x.clone(), Atom::Real(1.0));
         while exponent > 0 {

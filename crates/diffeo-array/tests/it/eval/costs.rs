@@ -1,14 +1,14 @@
 //! What must take as much work as there is to do, by counting operations.
 
 use super::module;
-use diffeo_array::value::Value;
-use diffeo_array::Evaluator;
+use diffeo_array::value::FlatValue;
+use diffeo_array::FlatEvaluator;
 use diffeo_calculus::eval::Options;
 
 /// The operations of a program at this size.
 fn operations(text: &str, n: i64) -> u64 {
-    let mut evaluator = Evaluator::new(module(text), Options::default());
-    evaluator.run(vec![Value::Int(n)]).unwrap_or_else(|e| panic!("{:?}", e.kind));
+    let mut evaluator = FlatEvaluator::new(module(text), Options::default());
+    evaluator.run(vec![FlatValue::Int(n)]).unwrap_or_else(|e| panic!("{:?}", e.kind));
     evaluator.operations()
 }
 
@@ -157,7 +157,10 @@ fn lists_a_million_long_are_made_read_and_dropped() {
           return s
         }";
     let n = 1_000_000;
-    let results = Evaluator::new(module(text), Options::default()).run(vec![Value::Int(n)]);
-    assert_eq!(results.unwrap_or_else(|e| panic!("{:?}", e.kind))[0], Value::Int(n * (n + 1) / 2));
+    let results = FlatEvaluator::new(module(text), Options::default()).run(vec![FlatValue::Int(n)]);
+    assert_eq!(
+        results.unwrap_or_else(|e| panic!("{:?}", e.kind))[0],
+        FlatValue::Int(n * (n + 1) / 2)
+    );
     is_linear(text);
 }

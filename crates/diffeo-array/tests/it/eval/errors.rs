@@ -1,14 +1,14 @@
 //! What stops a program, and where.
 
 use super::{module, run};
-use diffeo_array::value::Value;
-use diffeo_array::Evaluator;
+use diffeo_array::value::FlatValue;
+use diffeo_array::FlatEvaluator;
 use diffeo_base::{FileId, Span};
 use diffeo_calculus::eval::{Limits, Options, RuntimeError};
 use std::time::Duration;
 
 /// The error of a program; `body` stands at sites 1 (0:1-2), 2 (0:2-3) …
-fn error(head: &str, body: &str, args: Vec<Value>) -> RuntimeError {
+fn error(head: &str, body: &str, args: Vec<FlatValue>) -> RuntimeError {
     let sites: String = (0..20).map(|i| format!("site {i} = 0:{i}-{} ", i + 1)).collect();
     run(&format!("entry main fn main{head} {{ {body} }} {sites}"), args).unwrap_err()
 }
@@ -64,13 +64,13 @@ fn the_first_step_that_fails_counts() {
           yield q
         }
         return a";
-    let error = error("(n: Int) -> ([]Int)", body, vec![Value::Int(100)]);
+    let error = error("(n: Int) -> ([]Int)", body, vec![FlatValue::Int(100)]);
     insta::assert_snapshot!(shown(&error));
 }
 
 #[test]
 fn what_was_not_checked_is_a_bug_not_a_panic() {
-    let a = || Value::reals(vec![1.0]);
+    let a = || FlatValue::reals(vec![1.0]);
     for body in [
         "x: Real = get(a, 1)",
         "x: Real = get(a, -1)",
@@ -134,23 +134,23 @@ fn described(error: &RuntimeError) -> String {
 
 #[test]
 fn what_happens_in_the_library_is_reported_at_the_call_that_led_there() {
-    let error = run(CALLS, vec![Value::Int(1)]).unwrap_err();
+    let error = run(CALLS, vec![FlatValue::Int(1)]).unwrap_err();
     insta::assert_snapshot!(described(&error));
     assert_eq!(error.span, Span::new(FileId(0), 10, 11));
 }
 
 #[test]
 fn inlined_calls_are_open_calls() {
-    let error = run(CALLS, vec![Value::Int(0)]).unwrap_err();
+    let error = run(CALLS, vec![FlatValue::Int(0)]).unwrap_err();
     insta::assert_snapshot!(described(&error));
 }
 
 #[test]
 fn constants_that_need_themselves() {
     let text = CALLS.replace("x: Int = call map(n) @1", "x: Int = constant d @1");
-    let mut evaluator = Evaluator::new(module(&text), Options::default());
+    let mut evaluator = FlatEvaluator::new(module(&text), Options::default());
     for _ in 0..2 {
-        let error = evaluator.run(vec![Value::Int(0)]).unwrap_err();
+        let error = evaluator.run(vec![FlatValue::Int(0)]).unwrap_err();
         insta::allow_duplicates! { insta::assert_snapshot!(described(&error)); }
     }
 }
@@ -181,7 +181,7 @@ const RECURSION: &str = "entry main
 #[test]
 fn long_traces_have_two_ends() {
     for n in [10, 64, 65, 1000, 1_000_000] {
-        let error = run(RECURSION, vec![Value::Int(n)]).unwrap_err();
+        let error = run(RECURSION, vec![FlatValue::Int(n)]).unwrap_err();
         assert_eq!((error.kind.code(), error.span.start), ("division-by-zero", 3));
         assert_eq!(error.trace.len(), usize::min(n as usize + 1, 64));
         let last = error.trace.last().unwrap();
@@ -193,13 +193,14 @@ fn long_traces_have_two_ends() {
 #[test]
 fn the_stack_is_bounded() {
     let options = Options { max_stack: 1 << 20, ..Options::default() };
-    let mut evaluator = Evaluator::new(module(RECURSION), options);
-    let error = evaluator.run(vec![Value::Int(1_000_000)]).unwrap_err();
+    let mut evaluator = FlatEvaluator::new(module(RECURSION), options);
+    let error = evaluator.run(vec![FlatValue::Int(1_000_000)]).unwrap_err();
     assert_eq!((error.kind.code(), error.span.start), ("too-deep", 5));
     assert!(error.kind.message().ends_with("the last of `down`"), "{}", error.kind.message());
     assert_eq!(error.trace.len(), 64);
     let options = Options { max_stack: 0, ..Options::default() };
-    let error = Evaluator::new(module(RECURSION), options).run(vec![Value::Int(1)]).unwrap_err();
+    let error =
+        FlatEvaluator::new(module(RECURSION), options).run(vec![FlatValue::Int(1)]).unwrap_err();
     assert!(error.kind.message().contains("0 calls are open, the last of `main`"));
 }
 
@@ -211,13 +212,13 @@ fn a_run_ends_when_its_time_is_up() {
           return x
         }";
     let limits = Limits::after(Duration::from_millis(20));
-    let mut evaluator = Evaluator::new(module(text), Options { limits, ..Options::default() });
+    let mut evaluator = FlatEvaluator::new(module(text), Options { limits, ..Options::default() });
     assert_eq!(evaluator.run(Vec::new()).unwrap_err().kind.code(), "timeout");
 }
 
 #[test]
 fn arguments_have_the_types_of_the_parameters() {
-    for args in [vec![], vec![Value::Real(1.0)], vec![Value::Int(1), Value::Int(2)]] {
+    for args in [vec![], vec![FlatValue::Real(1.0)], vec![FlatValue::Int(1), FlatValue::Int(2)]] {
         assert_eq!(run(RECURSION, args).unwrap_err().kind.code(), "internal");
     }
 }

@@ -5,8 +5,8 @@ mod errors;
 mod values;
 
 use diffeo_array::ir::Module;
-use diffeo_array::value::Value;
-use diffeo_array::{lint, parse, print, Evaluator};
+use diffeo_array::value::FlatValue;
+use diffeo_array::{lint, parse, print, FlatEvaluator};
 use diffeo_calculus::eval::{Options, RuntimeError};
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ fn module(text: &str) -> Arc<Module> {
     Arc::new(module)
 }
 
-fn run(text: &str, args: Vec<Value>) -> Result<Vec<Value>, RuntimeError> {
-    Evaluator::new(module(text), Options::default()).run(args)
+fn run(text: &str, args: Vec<FlatValue>) -> Result<Vec<FlatValue>, RuntimeError> {
+    FlatEvaluator::new(module(text), Options::default()).run(args)
 }
 
 /// The results of a function `main` with this head and body.
-fn results(head: &str, body: &str, args: Vec<Value>) -> Vec<Value> {
+fn results(head: &str, body: &str, args: Vec<FlatValue>) -> Vec<FlatValue> {
     let text = format!("entry main fn main{head} {{ {body} }}");
     run(&text, args).unwrap_or_else(|e| panic!("{:?}\n{text}", e.kind))
 }

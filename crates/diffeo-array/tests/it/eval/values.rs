@@ -1,8 +1,8 @@
 //! The value of every operation.
 
 use super::{module, results, run};
-use diffeo_array::value::{Array, Data, Value};
-use diffeo_array::Evaluator;
+use diffeo_array::value::{Data, FlatArray, FlatValue};
+use diffeo_array::FlatEvaluator;
 use diffeo_calculus::eval::Options;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -28,22 +28,22 @@ fn scalars() {
         return c, m, f, p, q, r, s, t, u, v, w, y, z, e";
     let head = "(x: Real, n: Int) ->
         (Real, Int, Int, Bool, Bool, Bool, Bool, Bool, Int, Real, Int, Bool, Real, Bool)";
-    let found = results(head, body, vec![Value::Real(2.0), Value::Int(3)]);
+    let found = results(head, body, vec![FlatValue::Real(2.0), FlatValue::Int(3)]);
     let expected = [
-        Value::Real(8.0),
-        Value::Int(21),
-        Value::Int(i64::MIN + 2),
-        Value::Bool(false),
-        Value::Bool(true),
-        Value::Bool(false),
-        Value::Bool(true),
-        Value::Bool(true),
-        Value::Int(21),
-        Value::Real(3.0),
-        Value::Int(-3),
-        Value::Bool(true),
-        Value::Real(diffeo_calculus::prim::special::polygamma(1, 1.0)),
-        Value::Bool(true),
+        FlatValue::Real(8.0),
+        FlatValue::Int(21),
+        FlatValue::Int(i64::MIN + 2),
+        FlatValue::Bool(false),
+        FlatValue::Bool(true),
+        FlatValue::Bool(false),
+        FlatValue::Bool(true),
+        FlatValue::Bool(true),
+        FlatValue::Int(21),
+        FlatValue::Real(3.0),
+        FlatValue::Int(-3),
+        FlatValue::Bool(true),
+        FlatValue::Real(diffeo_calculus::prim::special::polygamma(1, 1.0)),
+        FlatValue::Bool(true),
     ];
     assert_eq!(found, expected);
 }
@@ -59,10 +59,10 @@ fn texts() {
         p: Bool = lt[Text](t, s)
         return u, v, w, x, y, p";
     let head = "(s: Text) -> (Text, Text, Text, Text, Text, Bool)";
-    let found = results(head, body, vec![Value::text("z")]);
-    let texts = ["a \"b\"z", "\"a \\\"b\\\"z\"", "1.0", "-3", "true"].map(Value::text);
+    let found = results(head, body, vec![FlatValue::text("z")]);
+    let texts = ["a \"b\"z", "\"a \\\"b\\\"z\"", "1.0", "-3", "true"].map(FlatValue::text);
     assert_eq!(found[..5], texts);
-    assert_eq!(found[5], Value::Bool(true));
+    assert_eq!(found[5], FlatValue::Bool(true));
 }
 
 #[test]
@@ -84,13 +84,13 @@ fn effects_are_told_in_order() {
         }),
         ..Options::default()
     };
-    assert_eq!(Evaluator::new(module(text), options).run(Vec::new()).unwrap(), []);
+    assert_eq!(FlatEvaluator::new(module(text), options).run(Vec::new()).unwrap(), []);
     assert_eq!(*told.borrow(), ["loss: 0.5", "loss 7 0.25", "0.5: loss"]);
 }
 
-fn matrix(rows: i64, columns: i64, elements: &[f64]) -> Value {
+fn matrix(rows: i64, columns: i64, elements: &[f64]) -> FlatValue {
     let data = Data::Reals(Rc::new(elements.to_vec()));
-    Value::array(Array::new(&[rows, columns], data).unwrap())
+    FlatValue::array(FlatArray::new(&[rows, columns], data).unwrap())
 }
 
 #[test]
@@ -108,13 +108,13 @@ fn parts_of_arrays() {
     let a = matrix(3, 3, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
     let found = results(head, body, vec![a]);
     let expected = [
-        Value::Int(3),
-        Value::Int(3),
-        Value::Real(5.0),
-        Value::reals(vec![3.0, 4.0, 5.0]),
+        FlatValue::Int(3),
+        FlatValue::Int(3),
+        FlatValue::Real(5.0),
+        FlatValue::reals(vec![3.0, 4.0, 5.0]),
         matrix(2, 3, &[3.0, 4.0, 5.0, 6.0, 7.0, 8.0]),
-        Value::Real(6.0),
-        Value::reals(vec![3.0, 4.0, 5.0, 6.0, 7.0, 8.0]),
+        FlatValue::Real(6.0),
+        FlatValue::reals(vec![3.0, 4.0, 5.0, 6.0, 7.0, 8.0]),
         matrix(0, 3, &[]),
     ];
     assert_eq!(found, expected);
@@ -155,17 +155,17 @@ fn new_arrays() {
         o: []Int = arg_sort(z)
         return y, r, n, m, h, p, o";
     let head = "(z: []Real) -> ([]Int, [][]Int, Int, Int, [][]Int, []Int, []Int)";
-    let found = results(head, body, vec![Value::reals(vec![f64::NAN, 2.0, -1.0, 2.0])]);
+    let found = results(head, body, vec![FlatValue::reals(vec![f64::NAN, 2.0, -1.0, 2.0])]);
     let twice = Data::Ints(Rc::new(vec![3, 1, 2, 3, 1, 2]));
-    let rows = Value::array(Array::new(&[2, 3], twice).unwrap());
+    let rows = FlatValue::array(FlatArray::new(&[2, 3], twice).unwrap());
     let expected = [
-        Value::ints(Vec::new()),
+        FlatValue::ints(Vec::new()),
         rows.clone(),
-        Value::Int(0),
-        Value::Int(-1),
+        FlatValue::Int(0),
+        FlatValue::Int(-1),
         rows,
-        Value::ints(vec![1, 2, 0]),
-        Value::ints(vec![2, 1, 3, 0]),
+        FlatValue::ints(vec![1, 2, 0]),
+        FlatValue::ints(vec![2, 1, 3, 0]),
     ];
     assert_eq!(found, expected);
 }
@@ -187,8 +187,8 @@ fn texts_and_boxes_lie_in_arrays() {
           f: Text = field[1, 0](k)
           return f, g, p
         }";
-    let found = run(text, vec![Value::text("c")]).unwrap();
-    assert_eq!(found, [Value::text("b"), Value::Int(1), Value::ints(vec![1, 0])]);
+    let found = run(text, vec![FlatValue::text("c")]).unwrap();
+    assert_eq!(found, [FlatValue::text("b"), FlatValue::Int(1), FlatValue::ints(vec![1, 0])]);
 }
 
 #[test]
@@ -203,7 +203,10 @@ fn one_block_is_chosen() {
         }
         return x";
     for (n, x) in [(-5, -1), (0, 10), (1, 11), (3, 9)] {
-        assert_eq!(results("(n: Int) -> (Int)", body, vec![Value::Int(n)]), [Value::Int(x)]);
+        assert_eq!(
+            results("(n: Int) -> (Int)", body, vec![FlatValue::Int(n)]),
+            [FlatValue::Int(x)]
+        );
     }
 }
 
@@ -223,10 +226,10 @@ fn loops() {
         }
         return s, t, u";
     let head = "(n: Int) -> (Int, Int, Int)";
-    let found = |n| results(head, body, vec![Value::Int(n)]);
-    assert_eq!(found(4), [8, 7, 1].map(Value::Int));
-    assert_eq!(found(0), [0, 1, 0].map(Value::Int));
-    assert_eq!(found(-3), [0, 1, -3].map(Value::Int));
+    let found = |n| results(head, body, vec![FlatValue::Int(n)]);
+    assert_eq!(found(4), [8, 7, 1].map(FlatValue::Int));
+    assert_eq!(found(0), [0, 1, 0].map(FlatValue::Int));
+    assert_eq!(found(-3), [0, 1, -3].map(FlatValue::Int));
 }
 
 #[test]
@@ -242,23 +245,23 @@ fn comprehensions_and_reductions() {
         }
         return a, r, s, hi, lo";
     let head = "(n: Int) -> ([]Int, [][]Real, Real, Real, Real)";
-    let found = results(head, body, vec![Value::Int(3)]);
+    let found = results(head, body, vec![FlatValue::Int(3)]);
     let expected = [
-        Value::ints(vec![0, 1, 2]),
+        FlatValue::ints(vec![0, 1, 2]),
         matrix(3, 2, &[0.0, 0.5, 1.0, 0.5, 2.0, 0.5]),
-        Value::Real(3.0),
-        Value::Real(2.0),
-        Value::Real(0.0),
+        FlatValue::Real(3.0),
+        FlatValue::Real(2.0),
+        FlatValue::Real(0.0),
     ];
     assert_eq!(found, expected);
-    let found = results(head, body, vec![Value::Int(0)]);
-    let empty = Array::new(&[0, -1], Data::Reals(Rc::default())).unwrap();
+    let found = results(head, body, vec![FlatValue::Int(0)]);
+    let empty = FlatArray::new(&[0, -1], Data::Reals(Rc::default())).unwrap();
     let expected = [
-        Value::ints(vec![]),
-        Value::array(empty),
-        Value::Real(0.0),
-        Value::Real(f64::NEG_INFINITY),
-        Value::Real(f64::INFINITY),
+        FlatValue::ints(vec![]),
+        FlatValue::array(empty),
+        FlatValue::Real(0.0),
+        FlatValue::Real(f64::NEG_INFINITY),
+        FlatValue::Real(f64::INFINITY),
     ];
     assert_eq!(found, expected);
 }
@@ -293,10 +296,10 @@ fn calls_and_constants() {
     let lines = Rc::new(RefCell::new(0));
     let count = lines.clone();
     let trace = Box::new(move |_: &str| *count.borrow_mut() += 1);
-    let mut evaluator = Evaluator::new(module(text), Options { trace, ..Options::default() });
+    let mut evaluator = FlatEvaluator::new(module(text), Options { trace, ..Options::default() });
     for _ in 0..2 {
-        let found = evaluator.run(vec![Value::Int(5)]).unwrap();
-        assert_eq!(found, [Value::Int(120), Value::Int(120)]);
+        let found = evaluator.run(vec![FlatValue::Int(5)]).unwrap();
+        assert_eq!(found, [FlatValue::Int(120), FlatValue::Int(120)]);
     }
     assert_eq!(*lines.borrow(), 1);
 }
@@ -330,13 +333,13 @@ fn accumulators_are_seen_through_views() {
           p: Acc[0] = acc_view(w)
           acc_add_array(p, 0.25)
         }";
-    let found = run(text, vec![Value::reals(vec![1.0, 2.0, 3.0])]).unwrap();
+    let found = run(text, vec![FlatValue::reals(vec![1.0, 2.0, 3.0])]).unwrap();
     let expected = [
-        Value::Real(2.5),
-        Value::Real(12.0),
+        FlatValue::Real(2.5),
+        FlatValue::Real(12.0),
         matrix(2, 3, &[0.0, 0.0, 0.0, 1.0, 12.0, 3.0]),
-        Value::Real(4.75),
-        Value::reals(vec![12.0, 3.0]),
+        FlatValue::Real(4.75),
+        FlatValue::reals(vec![12.0, 3.0]),
     ];
     assert_eq!(found, expected);
 }
@@ -356,6 +359,9 @@ fn stacks_are_read_by_position() {
         stack_get(t, 1)
         m: Int = stack_len(t)
         return len, y, k, m";
-    let found = results("(n: Int) -> (Int, Real, Int, Int)", body, vec![Value::Int(4)]);
-    assert_eq!(found, [Value::Int(4), Value::Real(2.0), Value::Int(2), Value::Int(2)]);
+    let found = results("(n: Int) -> (Int, Real, Int, Int)", body, vec![FlatValue::Int(4)]);
+    assert_eq!(
+        found,
+        [FlatValue::Int(4), FlatValue::Real(2.0), FlatValue::Int(2), FlatValue::Int(2)]
+    );
 }

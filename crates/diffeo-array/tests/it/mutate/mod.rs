@@ -1,7 +1,7 @@
 //! Changes that make a module wrong.
 
 use diffeo_array::ir::walk::{operands_mut, regions_mut};
-use diffeo_array::ir::{Atom, Block, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
+use diffeo_array::ir::{Atom, Block, FlatTy, Module, Op, SiteId, Stmt, Var, VarInfo};
 
 /// A place where something can be made wrong, by its number; counts down to it.
 struct Mutator {
@@ -34,7 +34,7 @@ impl Mutator {
         for function in &mut module.functions {
             self.vars = function.vars.clone();
             if self.here() {
-                function.results.push(Ty::Real);
+                function.results.push(FlatTy::Real);
                 self.done = Some("a result more than the function says".into());
             }
             self.block(&mut function.body);
@@ -71,7 +71,7 @@ impl Mutator {
             self.done = Some("a site that does not exist".into());
         }
         if self.here() {
-            let ty = self.vars.first().map_or(Ty::Int, |info| info.ty.clone());
+            let ty = self.vars.first().map_or(FlatTy::Int, |info| info.ty.clone());
             self.vars.push(VarInfo { ty, name: None });
             stmt.results.push(Var(self.vars.len() as u32 - 1));
             // What stops the program has results of any types.
@@ -97,14 +97,14 @@ impl Mutator {
             *atom = match &was {
                 Atom::Var(_) => {
                     let var = Var(self.vars.len() as u32);
-                    let ty = self.vars.first().map_or(Ty::Int, |info| info.ty.clone());
+                    let ty = self.vars.first().map_or(FlatTy::Int, |info| info.ty.clone());
                     self.vars.push(VarInfo { ty, name: None });
                     Atom::Var(var)
                 }
                 Atom::Real(_) => Atom::Int(0),
                 Atom::Int(_) => Atom::Bool(true),
                 Atom::Bool(_) => Atom::Real(0.0),
-                Atom::Unused(_) => Atom::Unused(Ty::Acc(0)),
+                Atom::Unused(_) => Atom::Unused(FlatTy::Acc(0)),
             };
             self.done = Some(format!("{was:?} became {atom:?}"));
         }

@@ -2,7 +2,7 @@
 
 use super::support::{gradient, module, reals, run};
 use diffeo_array::lint;
-use diffeo_array::value::Value;
+use diffeo_array::value::FlatValue;
 
 /// Operations of value and gradient are at most six times those of the program and the sizes, at every size.
 fn is_linear(text: &str) {
@@ -12,7 +12,7 @@ fn is_linear(text: &str) {
     assert_eq!(lint(&made), Vec::<String>::new());
     for n in [100, 1_000, 10_000] {
         let xs: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
-        let args = [reals(&xs), Value::Int(n)];
+        let args = [reals(&xs), FlatValue::Int(n)];
         let (_, first) = run(&source, &args).unwrap_or_else(|e| panic!("{:?}", e.kind));
         let (_, all) = run(&made, &args).unwrap_or_else(|e| panic!("{:?}", e.kind));
         let size = n as u64;

@@ -1,15 +1,15 @@
 //! The forms of Flat, one by one.
 
 use super::support::{check, matrix, reals};
-use diffeo_array::value::Value;
+use diffeo_array::value::FlatValue;
 
 /// A function of this head and body.
-fn body(head: &str, body: &str, args: &[Value]) {
+fn body(head: &str, body: &str, args: &[FlatValue]) {
     check(&format!("entry main fn main{head} {{ {body} }}"), args);
 }
 
-fn real(x: f64) -> Value {
-    Value::Real(x)
+fn real(x: f64) -> FlatValue {
+    FlatValue::Real(x)
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn recursion() {
            }
            return r
          }",
-        &[real(0.9), reals(&[0.5, 2.0, 3.0]), Value::Int(3)],
+        &[real(0.9), reals(&[0.5, 2.0, 3.0]), FlatValue::Int(3)],
     );
 }
 
@@ -400,7 +400,7 @@ fn calls_that_change_arrays() {
            }
            return r
          }",
-        &[real(0.9), reals(&[0.5, 2.0, 3.0]), Value::Int(3)],
+        &[real(0.9), reals(&[0.5, 2.0, 3.0]), FlatValue::Int(3)],
     );
 }
 
@@ -476,6 +476,6 @@ fn boxes() {
            }
            return s
          }",
-        &[real(0.9), reals(&[0.5, 2.0, 3.0]), Value::Int(3)],
+        &[real(0.9), reals(&[0.5, 2.0, 3.0]), FlatValue::Int(3)],
     );
 }

@@ -3,11 +3,11 @@
 
 use super::support::{active, close, gradient, numbers, objective, run};
 use diffeo_array::ad::{forward, Deriver};
-use diffeo_array::generate::{program, Features, Program};
-use diffeo_array::ir::{Elem, Module, Ty};
+use diffeo_array::generate::{program, Features, GeneratedProgram};
+use diffeo_array::ir::{Elem, FlatTy, Module};
 use diffeo_array::opt::optimise;
 use diffeo_array::typing::param_types;
-use diffeo_array::value::{Array, Data, Value};
+use diffeo_array::value::{Data, FlatArray, FlatValue};
 use diffeo_array::{lint, print};
 use std::rc::Rc;
 
@@ -24,21 +24,23 @@ fn choices(seed: u64, count: usize) -> Vec<u32> {
 }
 
 /// A value of the shape of another, of zeros and a one.
-fn unit(value: &Value, at: Option<usize>) -> Value {
+fn unit(value: &FlatValue, at: Option<usize>) -> FlatValue {
     match value {
-        Value::Array(array) => {
+        FlatValue::Array(array) => {
             let mut xs = vec![0.0; array.count()];
             if let Some(at) = at {
                 xs[at] = 1.0;
             }
-            Value::array(Array::new(array.sizes(), Data::Reals(Rc::new(xs))).expect("as many"))
+            FlatValue::array(
+                FlatArray::new(array.sizes(), Data::Reals(Rc::new(xs))).expect("as many"),
+            )
         }
-        _ => Value::Real(if at.is_some() { 1.0 } else { 0.0 }),
+        _ => FlatValue::Real(if at.is_some() { 1.0 } else { 0.0 }),
     }
 }
 
 /// The gradient by forward mode; `None` if it cannot be derived, or the program stops.
-fn by_forward(program: &Program) -> Option<Vec<f64>> {
+fn by_forward(program: &GeneratedProgram) -> Option<Vec<f64>> {
     let mut module = program.module.clone();
     let varying = active(&module, module.entry);
     let entry = module.entry;
@@ -62,7 +64,7 @@ fn by_forward(program: &Program) -> Option<Vec<f64>> {
 
 fn is_derivable(module: &Module) -> bool {
     let entry = &module.functions[module.entry.0 as usize];
-    let real = |ty: &Ty| matches!(ty, Ty::Real | Ty::Array(Elem::Real, _));
+    let real = |ty: &FlatTy| matches!(ty, FlatTy::Real | FlatTy::Array(Elem::Real, _));
     param_types(entry).iter().any(real) && entry.results.iter().any(real)
 }
 

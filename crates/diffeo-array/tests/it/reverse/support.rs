@@ -2,11 +2,11 @@
 
 use diffeo_array::ad::{reverse, Deriver};
 use diffeo_array::build::Builder;
-use diffeo_array::ir::{Atom, Elem, FunctionId, Module, Op, SiteId, Ty};
+use diffeo_array::ir::{Atom, Elem, FlatTy, FunctionId, Module, Op, SiteId};
 use diffeo_array::opt::optimise;
 use diffeo_array::typing::param_types;
-use diffeo_array::value::{Array, Data, Value};
-use diffeo_array::{lint, parse, print, Evaluator};
+use diffeo_array::value::{Data, FlatArray, FlatValue};
+use diffeo_array::{lint, parse, print, FlatEvaluator};
 use diffeo_calculus::eval::{Options, RuntimeError};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn weight(at: usize) -> f64 {
 /// Which parameters vary: all Reals and arrays of them.
 pub fn active(module: &Module, function: FunctionId) -> Vec<bool> {
     let types = param_types(&module.functions[function.0 as usize]);
-    types.iter().map(|ty| matches!(ty, Ty::Real | Ty::Array(Elem::Real, _))).collect()
+    types.iter().map(|ty| matches!(ty, FlatTy::Real | FlatTy::Array(Elem::Real, _))).collect()
 }
 
 /// Makes a function of the parameters of another its entry: it gives the gradient of its weighted results, by calling
@@ -29,7 +29,7 @@ pub fn gradient(module: &mut Module, calls: usize) -> Result<(), String> {
     let active = active(module, function);
     let made = reverse(module, &mut Deriver::default(), function, &active).map_err(|e| e.0)?;
     let source = module.functions[function.0 as usize].clone();
-    let boxed = |ty: &Ty| matches!(ty, Ty::Box(_) | Ty::Array(Elem::Box(_), _));
+    let boxed = |ty: &FlatTy| matches!(ty, FlatTy::Box(_) | FlatTy::Array(Elem::Box(_), _));
     if source.results.iter().zip(&made.active).any(|(ty, a)| *a && boxed(ty)) {
         return Err("a cotangent of a box".to_string());
     }
@@ -48,7 +48,7 @@ pub fn gradient(module: &mut Module, calls: usize) -> Result<(), String> {
             results.iter().zip(&source.results).zip(&made.active).filter(|(_, active)| **active)
         {
             args.push(match ty {
-                Ty::Array(_, rank) => {
+                FlatTy::Array(_, rank) => {
                     let sizes = sizes(&mut b, module, result, *rank);
                     let acc = b.one(module, Op::AccNew(sizes));
                     let mut count = Atom::Int(1);
@@ -58,7 +58,7 @@ pub fn gradient(module: &mut Module, calls: usize) -> Result<(), String> {
                         count = b.one(module, Op::IntFits(op, vec![count, n]));
                     }
                     let flat = b.one(module, Op::AccReshape(acc.clone(), vec![count.clone()]));
-                    let index = b.var(Ty::Int, None);
+                    let index = b.var(FlatTy::Int, None);
                     b.open();
                     let seven = Atom::Int(7);
                     let op = diffeo_calculus::prim::IntOp::Rem;
@@ -78,7 +78,7 @@ pub fn gradient(module: &mut Module, calls: usize) -> Result<(), String> {
         }
         let mut accs = Vec::new();
         for ((param, ty), _) in params.iter().zip(&types).zip(&active).filter(|(_, a)| **a) {
-            if let Ty::Array(_, rank) = ty {
+            if let FlatTy::Array(_, rank) = ty {
                 let sizes = sizes(&mut b, module, param, *rank);
                 let acc = b.one(module, Op::AccNew(sizes));
                 args.push(acc.clone());
@@ -90,7 +90,7 @@ pub fn gradient(module: &mut Module, calls: usize) -> Result<(), String> {
         for ((ty, _), total) in types.iter().zip(&active).zip(&mut totals).filter(|((_, a), _)| **a)
         {
             let bar = match ty {
-                Ty::Real => reals.next().expect("an adjoint"),
+                FlatTy::Real => reals.next().expect("an adjoint"),
                 _ => {
                     let acc = accs.next().expect("an accumulator");
                     b.one(module, Op::AccGet(acc))
@@ -116,17 +116,17 @@ pub fn module(text: &str) -> Module {
 }
 
 /// The results of the entry, and how many operations they took.
-pub fn run(module: &Module, args: &[Value]) -> Result<(Vec<Value>, u64), RuntimeError> {
-    let mut evaluator = Evaluator::new(Arc::new(module.clone()), Options::default());
+pub fn run(module: &Module, args: &[FlatValue]) -> Result<(Vec<FlatValue>, u64), RuntimeError> {
+    let mut evaluator = FlatEvaluator::new(Arc::new(module.clone()), Options::default());
     let results = evaluator.run(args.to_vec())?;
     Ok((results, evaluator.operations()))
 }
 
 /// The weighted sum of the Reals among results.
-pub fn objective(values: &[Value]) -> f64 {
-    let of = |value: &Value| match value {
-        Value::Real(x) => *x,
-        Value::Array(array) => match array.reals() {
+pub fn objective(values: &[FlatValue]) -> f64 {
+    let of = |value: &FlatValue| match value {
+        FlatValue::Real(x) => *x,
+        FlatValue::Array(array) => match array.reals() {
             Some(xs) => xs.iter().enumerate().map(|(i, x)| weight(i) * x).sum(),
             None => 0.0,
         },
@@ -135,35 +135,39 @@ pub fn objective(values: &[Value]) -> f64 {
     values.iter().map(of).sum()
 }
 
-pub fn reals(xs: &[f64]) -> Value {
-    Value::array(Array::vector(Data::Reals(Rc::new(xs.to_vec()))))
+pub fn reals(xs: &[f64]) -> FlatValue {
+    FlatValue::array(FlatArray::vector(Data::Reals(Rc::new(xs.to_vec()))))
 }
 
-pub fn matrix(rows: usize, columns: usize, xs: &[f64]) -> Value {
+pub fn matrix(rows: usize, columns: usize, xs: &[f64]) -> FlatValue {
     let sizes = [rows as i64, columns as i64];
-    Value::array(Array::new(&sizes, Data::Reals(Rc::new(xs.to_vec()))).expect("as many elements"))
+    FlatValue::array(
+        FlatArray::new(&sizes, Data::Reals(Rc::new(xs.to_vec()))).expect("as many elements"),
+    )
 }
 
 /// Every number in a value, changed by a function of its position.
-fn changed(value: &Value, at: usize, by: f64) -> Value {
+fn changed(value: &FlatValue, at: usize, by: f64) -> FlatValue {
     match value {
-        Value::Real(x) => Value::Real(x + by),
-        Value::Array(array) => {
+        FlatValue::Real(x) => FlatValue::Real(x + by),
+        FlatValue::Array(array) => {
             let mut xs = array.reals().expect("Reals").to_vec();
             xs[at] += by;
-            Value::array(Array::new(array.sizes(), Data::Reals(Rc::new(xs))).expect("as many"))
+            FlatValue::array(
+                FlatArray::new(array.sizes(), Data::Reals(Rc::new(xs))).expect("as many"),
+            )
         }
         other => other.clone(),
     }
 }
 
 /// All numbers of values, in order.
-pub fn numbers(values: &[Value]) -> Vec<f64> {
+pub fn numbers(values: &[FlatValue]) -> Vec<f64> {
     let mut out = Vec::new();
     for value in values {
         match value {
-            Value::Real(x) => out.push(*x),
-            Value::Array(array) => out.extend(array.reals().unwrap_or_default()),
+            FlatValue::Real(x) => out.push(*x),
+            FlatValue::Array(array) => out.extend(array.reals().unwrap_or_default()),
             _ => {}
         }
     }
@@ -171,7 +175,7 @@ pub fn numbers(values: &[Value]) -> Vec<f64> {
 }
 
 /// The gradient by central differences.
-pub fn differences(module: &Module, args: &[Value]) -> Result<Vec<f64>, RuntimeError> {
+pub fn differences(module: &Module, args: &[FlatValue]) -> Result<Vec<f64>, RuntimeError> {
     let active = active(module, module.entry);
     let mut out = Vec::new();
     for (i, _) in active.iter().enumerate().filter(|(_, active)| **active) {
@@ -198,7 +202,7 @@ pub fn close(a: f64, b: f64) -> bool {
 
 /// The gradient of a program is that of differences, before and after the passes of the optimiser, at the first and
 /// the second call of the pullback.
-pub fn check(text: &str, args: &[Value]) {
+pub fn check(text: &str, args: &[FlatValue]) {
     let source = module(text);
     let expected = differences(&source, args).unwrap_or_else(|e| panic!("{:?}\n{text}", e.kind));
     for calls in [1, 2] {

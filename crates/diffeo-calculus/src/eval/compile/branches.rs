@@ -1,10 +1,10 @@
 //! Conditionals and case distinctions.
 
-use super::{Dest, Dst, Function, Item, Step};
-use crate::eval::code::{Instr, List, Operand};
-use crate::eval::liveness::Arm;
+use super::{CodeItem, Dest, Dst, FunctionCompiler, Item};
+use crate::eval::code::{Instr, List, PackedOperand};
+use crate::eval::liveness::ArmChanges;
 use crate::prim::Prim;
-use crate::term::{Case, Kind, Term};
+use crate::term::{Case, Term, TermKind};
 use crate::ty::Ty;
 use diffeo_base::Span;
 
@@ -12,11 +12,11 @@ use diffeo_base::Span;
 pub(super) struct Branch {
     fork: u32,
     mark: usize,
-    arms: Vec<Arm>,
+    arms: Vec<ArmChanges>,
     drops: Vec<u32>,
 }
 
-impl Function<'_, '_> {
+impl FunctionCompiler<'_, '_> {
     fn branch(&mut self) -> Branch {
         let fork = self.slot_list(Vec::new());
         Branch { fork, mark: self.live.mark(), arms: Vec::new(), drops: Vec::new() }
@@ -25,14 +25,14 @@ impl Function<'_, '_> {
     /// Ends an arm, which was just generated: here it begins.
     fn end_arm(&mut self, branch: &mut Branch, span: Span) {
         let drops = self.slot_list(Vec::new());
-        self.step(Step::Drops(drops), span);
+        self.step(CodeItem::Drops(drops), span);
         branch.drops.push(drops);
         branch.arms.push(self.live.rollback(branch.mark));
     }
 
     /// Ends the branch: here its first arm begins.
     fn end_branch(&mut self, branch: Branch, span: Span) {
-        self.step(Step::Fork(branch.fork), span);
+        self.step(CodeItem::Fork(branch.fork), span);
         let join = self.live.join(&branch.arms);
         for (list, drops) in branch.drops.into_iter().zip(join.drops) {
             self.lists[list as usize] = drops;
@@ -49,12 +49,12 @@ impl Function<'_, '_> {
         span: Span,
     ) {
         let (end, otherwise) = (self.label(), self.label());
-        self.step(Step::Label(end), span);
+        self.step(CodeItem::Label(end), span);
         let mut branch = self.branch();
         self.term(no, dest);
         self.end_arm(&mut branch, no.span);
-        self.step(Step::Label(otherwise), span);
-        self.step(Step::Arm(branch.fork), span);
+        self.step(CodeItem::Label(otherwise), span);
+        self.step(CodeItem::Arm(branch.fork), span);
         if !matches!(dest, Dest::Return) {
             self.emit(Instr::Jump { target: end }, span);
         }
@@ -68,7 +68,7 @@ impl Function<'_, '_> {
     pub(super) fn unless(&mut self, condition: &Term, target: u32) {
         let span = condition.span;
         match &condition.kind {
-            Kind::Prim(Prim::Compare(comparison, ty @ (Ty::Real | Ty::Int)), args)
+            TermKind::Prim(Prim::Compare(comparison, ty @ (Ty::Real | Ty::Int)), args)
                 if args.len() == 2 =>
             {
                 let (comparison, real) = (*comparison, *ty == Ty::Real);
@@ -81,7 +81,7 @@ impl Function<'_, '_> {
                     }
                 });
             }
-            Kind::Prim(Prim::Not, args) if args.len() == 1 => {
+            TermKind::Prim(Prim::Not, args) if args.len() == 1 => {
                 self.with_operands(super::terms::items(args), span, |_, operands| Instr::JumpIf {
                     condition: operands[0],
                     target,
@@ -107,7 +107,7 @@ impl Function<'_, '_> {
         let read = |f: &mut Self| match (node, slot) {
             (Some(node), _) => f.read(node),
             (None, Some(slot)) => f.read_slot(slot),
-            (None, None) => Operand::ITSELF,
+            (None, None) => PackedOperand::ITSELF,
         };
         let evaluate = |f: &mut Self| {
             if let Some(slot) = slot {
@@ -131,7 +131,7 @@ impl Function<'_, '_> {
             return evaluate(self);
         }
         let end = self.label();
-        self.step(Step::Label(end), span);
+        self.step(CodeItem::Label(end), span);
         let mut table = vec![u32::MAX; constructors];
         let mut branch = self.branch();
         let count = case.arms.len() + usize::from(case.default.is_some());
@@ -159,9 +159,9 @@ impl Function<'_, '_> {
                     }
                 }
             }
-            self.step(Step::Label(label), span);
+            self.step(CodeItem::Label(label), span);
             if i > 0 {
-                self.step(Step::Arm(branch.fork), span);
+                self.step(CodeItem::Arm(branch.fork), span);
             }
         }
         self.end_branch(branch, span);
@@ -177,7 +177,7 @@ impl Function<'_, '_> {
     fn fields(
         &mut self,
         binders: &[crate::term::Binder],
-        read: impl FnOnce(&mut Self) -> Operand,
+        read: impl FnOnce(&mut Self) -> PackedOperand,
         span: Span,
     ) {
         let parts: Vec<Dst> = binders

@@ -1,10 +1,10 @@
 //! Calls.
 
 use super::terms::items;
-use super::{Dest, Dst, Function, Item};
-use crate::eval::code::{Instr, Shape};
+use super::{Dest, Dst, FunctionCompiler, Item};
+use crate::eval::code::{Instr, ParamShape};
 use crate::eval::liveness::WHOLE;
-use crate::term::{GlobalId, Kind, Term};
+use crate::term::{GlobalId, Term, TermKind};
 use diffeo_base::Span;
 
 /// A function that is known where it is called.
@@ -14,12 +14,12 @@ enum Callee {
     Value,
 }
 
-impl Function<'_, '_> {
+impl FunctionCompiler<'_, '_> {
     fn callee(&mut self, f: &Term) -> Callee {
         match &f.kind {
-            Kind::Global(id) if self.me == Some(*id) => Callee::Itself,
-            Kind::Global(id) if self.unit.compiler.is_function(*id) => Callee::Global(*id),
-            Kind::Var(_) if self.itself.is_some() && self.resolve(f) == self.itself => {
+            TermKind::Global(id) if self.me == Some(*id) => Callee::Itself,
+            TermKind::Global(id) if self.unit.compiler.is_function(*id) => Callee::Global(*id),
+            TermKind::Var(_) if self.itself.is_some() && self.resolve(f) == self.itself => {
                 Callee::Itself
             }
             _ => Callee::Value,
@@ -27,7 +27,7 @@ impl Function<'_, '_> {
     }
 
     pub(super) fn application(&mut self, f: &Term, arg: &Term, dest: Dest<'_>, span: Span) {
-        if let Kind::Lam(binder, body) = &f.kind {
+        if let TermKind::Lam(binder, body) = &f.kind {
             self.term(body, dest);
             return self.bind(binder, arg);
         }
@@ -62,7 +62,7 @@ impl Function<'_, '_> {
                 let to = if tail { 0 } else { self.result(dest, span) };
                 let mut all = vec![Item::Term(f)];
                 let spread = match &arg.kind {
-                    Kind::Tuple(_, components) => {
+                    TermKind::Tuple(_, components) => {
                         all.extend(items(components));
                         true
                     }
@@ -103,27 +103,27 @@ impl Function<'_, '_> {
     }
 
     /// The operands for an argument that is passed in this shape.
-    fn arguments<'t>(&mut self, shape: &Shape, arg: &'t Term, items: &mut Vec<Item<'t>>) {
+    fn arguments<'t>(&mut self, shape: &ParamShape, arg: &'t Term, items: &mut Vec<Item<'t>>) {
         match (shape, &arg.kind) {
-            (Shape::One, _) => items.push(Item::Term(arg)),
-            (Shape::Split(shapes), Kind::Tuple(_, components))
+            (ParamShape::One, _) => items.push(Item::Term(arg)),
+            (ParamShape::Split(shapes), TermKind::Tuple(_, components))
                 if shapes.len() == components.len() =>
             {
                 for (shape, component) in shapes.iter().zip(components) {
                     self.arguments(shape, component, items);
                 }
             }
-            (Shape::Split(_), _) => {
+            (ParamShape::Split(_), _) => {
                 let dst = self.temporaries(shape);
                 items.push(Item::Spread(arg, dst));
             }
         }
     }
 
-    fn temporaries(&mut self, shape: &Shape) -> Dst {
+    fn temporaries(&mut self, shape: &ParamShape) -> Dst {
         match shape {
-            Shape::One => Dst::Slot(self.temporary()),
-            Shape::Split(shapes) => {
+            ParamShape::One => Dst::Slot(self.temporary()),
+            ParamShape::Split(shapes) => {
                 Dst::Split(shapes.iter().map(|shape| self.temporaries(shape)).collect())
             }
         }

@@ -1,19 +1,19 @@
 //! Loops and comprehensions.
 
-use super::{Dest, Dst, Function, Item, Step};
+use super::{CodeItem, Dest, Dst, FunctionCompiler, Item};
 use crate::eval::code::Instr;
 use crate::eval::liveness::WHOLE;
-use crate::term::{Build, Control, Kind, Loop, Term};
+use crate::term::{Build, Control, Loop, Term, TermKind};
 use diffeo_base::Span;
 
-impl Function<'_, '_> {
+impl FunctionCompiler<'_, '_> {
     /// The slots of this function that a region uses: they are needed as long as it is repeated.
     fn outer_slots(&mut self, region: u32) -> Vec<u32> {
         let analysis = self.unit.analysis;
         let free = &analysis.free[&region];
         let mut slots = Vec::new();
         for node in free {
-            if let super::Place::Slot(slot) = self.place(*node) {
+            if let super::VarPlace::Slot(slot) = self.place(*node) {
                 slots.push(slot);
             }
         }
@@ -51,13 +51,13 @@ impl Function<'_, '_> {
                 let index = self.slot(self.unit.analysis.places[&index.var.id]);
                 let limit = self.new_slot(true);
                 self.keep(&[index, limit], span);
-                self.step(Step::Unpin(pinned), span);
-                self.step(Step::Label(exit), span);
+                self.step(CodeItem::Unpin(pinned), span);
+                self.step(CodeItem::Label(exit), span);
                 self.emit(Instr::CountNext { index, limit, body: head }, span);
                 self.term(&l.body, Dest::State(&state, node));
                 self.begin_step(&slots, span);
-                self.step(Step::Label(head), span);
-                self.step(Step::Pin(pinned), span);
+                self.step(CodeItem::Label(head), span);
+                self.step(CodeItem::Pin(pinned), span);
                 self.live.set(index, 0);
                 self.live.set(limit, 0);
                 self.with_operands(vec![Item::Term(count)], span, |_, operands| {
@@ -65,14 +65,14 @@ impl Function<'_, '_> {
                 });
             }
             Control::While(condition) => {
-                self.step(Step::Unpin(pinned), span);
-                self.step(Step::Label(exit), span);
+                self.step(CodeItem::Unpin(pinned), span);
+                self.step(CodeItem::Label(exit), span);
                 self.emit(Instr::Jump { target: head }, span);
                 self.term(&l.body, Dest::State(&state, node));
                 self.begin_step(&slots, span);
                 self.unless(condition, exit);
-                self.step(Step::Label(head), span);
-                self.step(Step::Pin(pinned), span);
+                self.step(CodeItem::Label(head), span);
+                self.step(CodeItem::Pin(pinned), span);
             }
         }
         self.term(&l.init, Dest::Into(&state));
@@ -87,13 +87,13 @@ impl Function<'_, '_> {
         let limit = self.new_slot(true);
         self.keep(&[index, limit], span);
         let (exit, head) = (self.label(), self.label());
-        self.step(Step::Label(exit), span);
+        self.step(CodeItem::Label(exit), span);
         self.emit(Instr::CountNext { index, limit, body: head }, span);
         let element = build.body.span;
         self.with_operands(vec![Item::Term(&build.body)], element, |_, operands| {
             Instr::BuildPush { value: operands[0] }
         });
-        self.step(Step::Label(head), span);
+        self.step(CodeItem::Label(head), span);
         self.live.set(index, 0);
         self.live.set(limit, 0);
         self.with_operands(vec![Item::Term(&build.count)], span, |_, operands| Instr::BuildStart {
@@ -118,7 +118,7 @@ impl Function<'_, '_> {
             match part {
                 Dst::Slot(slot) => {
                     moves.push((self.steps.len(), None));
-                    self.step(Step::Nothing, term.span);
+                    self.step(CodeItem::Nothing, term.span);
                     self.live.set(*slot, 0);
                 }
                 Dst::Split(parts) => {
@@ -138,7 +138,7 @@ impl Function<'_, '_> {
                 (Dst::Slot(slot), _) => {
                     let new = self.temporary();
                     let from = self.read_slot(new);
-                    self.steps[at].0 = Step::Do(Instr::Move { to: *slot, from });
+                    self.steps[at].0 = CodeItem::Do(Instr::Move { to: *slot, from });
                     new
                 }
                 (Dst::Split(_), Some(whole)) => whole,
@@ -165,7 +165,7 @@ impl Function<'_, '_> {
             }
         }
         match (state, &term.kind) {
-            (Dst::Split(slots), Kind::Tuple(_, terms)) if slots.len() == terms.len() => {
+            (Dst::Split(slots), TermKind::Tuple(_, terms)) if slots.len() == terms.len() => {
                 for (slot, term) in slots.iter().zip(terms) {
                     self.assignments(slot, term, parts);
                 }
@@ -179,7 +179,7 @@ impl Function<'_, '_> {
         match dst {
             Dst::Slot(slot) => {
                 !self.unit.analysis.nodes.is_split(node)
-                    && matches!(self.place(node), super::Place::Slot(s) if s == *slot)
+                    && matches!(self.place(node), super::VarPlace::Slot(s) if s == *slot)
             }
             Dst::Split(parts) => parts.iter().enumerate().all(|(i, part)| {
                 let child = self.unit.analysis.nodes.find(node, i);

@@ -1,10 +1,10 @@
 //! Primitive operations: the common ones have instructions of their own.
 
 use super::terms::items;
-use super::{Dest, Dst, Function, Item};
-use crate::eval::code::{Instr, SizesCall, SizesTree, Target};
-use crate::prim::{IntOp, Prim, RealOp, Shape, SizePattern};
-use crate::term::{Kind, Term};
+use super::{Dest, Dst, FunctionCompiler, Item};
+use crate::eval::code::{ComponentTarget, Instr, SizesCall, SizesTree};
+use crate::prim::{IntOp, Prim, RealOp, SizePattern, SizeShape};
+use crate::term::{Term, TermKind};
 use crate::ty::Ty;
 use crate::value::Value;
 use diffeo_base::Span;
@@ -59,7 +59,7 @@ fn at_real(prim: &Prim) -> Option<RealOp> {
     }
 }
 
-impl Function<'_, '_> {
+impl FunctionCompiler<'_, '_> {
     pub(super) fn prim(&mut self, prim: &Prim, args: &[Term], dest: Dest<'_>, span: Span) {
         if let Prim::Sizes(pattern, _) = prim {
             return self.sizes(pattern, args, dest, span);
@@ -108,18 +108,18 @@ impl Function<'_, '_> {
     fn sizes(&mut self, pattern: &Rc<SizePattern>, args: &[Term], dest: Dest<'_>, span: Span) {
         let Some((value, given)) = args.split_first() else { return };
         let bound = pattern.names.len() - pattern.given.min(pattern.names.len());
-        let targets: Vec<Target> = match (bound, dest) {
+        let targets: Vec<ComponentTarget> = match (bound, dest) {
             (0, _) => {
                 self.load_constant(Value::Unit, dest, span);
                 Vec::new()
             }
-            (1, _) => vec![Target { index: 0, register: self.result(dest, span) }],
+            (1, _) => vec![ComponentTarget { index: 0, register: self.result(dest, span) }],
             (_, Dest::Into(Dst::Split(parts))) => {
                 let mut targets = Vec::new();
                 for (index, part) in (0..).zip(parts) {
                     if !self.is_dead(part) {
                         let register = self.result(Dest::Into(part), span);
-                        targets.push(Target { index, register });
+                        targets.push(ComponentTarget { index, register });
                     }
                 }
                 targets
@@ -132,7 +132,10 @@ impl Function<'_, '_> {
                 self.emit(Instr::Tuple { to, args }, span);
                 let slots = (0..).zip(slots);
                 slots
-                    .map(|(index, slot)| Target { index, register: self.define(slot, span) })
+                    .map(|(index, slot)| ComponentTarget {
+                        index,
+                        register: self.define(slot, span),
+                    })
                     .collect()
             }
         };
@@ -152,7 +155,7 @@ impl Function<'_, '_> {
     /// The parts of a value that the sizes are looked up in.
     fn sizes_tree<'t>(
         &mut self,
-        shape: &Shape,
+        shape: &SizeShape,
         value: &'t Term,
         operands: &mut Vec<Item<'t>>,
     ) -> SizesTree {
@@ -160,7 +163,9 @@ impl Function<'_, '_> {
             return self.sizes_tree_of(shape, node, operands);
         }
         match (&value.kind, shape) {
-            (Kind::Tuple(_, terms), Shape::Tuple(shapes)) if terms.len() == shapes.len() => {
+            (TermKind::Tuple(_, terms), SizeShape::Tuple(shapes))
+                if terms.len() == shapes.len() =>
+            {
                 let pairs = terms.iter().zip(shapes);
                 SizesTree::Tuple(pairs.map(|(t, s)| self.sizes_tree(s, t, operands)).collect())
             }
@@ -173,13 +178,13 @@ impl Function<'_, '_> {
 
     fn sizes_tree_of(
         &mut self,
-        shape: &Shape,
+        shape: &SizeShape,
         node: u32,
         operands: &mut Vec<Item<'_>>,
     ) -> SizesTree {
         match shape {
-            Shape::Any => SizesTree::Nothing,
-            Shape::Tuple(shapes) if self.unit.analysis.nodes.is_split(node) => {
+            SizeShape::Any => SizesTree::Nothing,
+            SizeShape::Tuple(shapes) if self.unit.analysis.nodes.is_split(node) => {
                 let parts = shapes.iter().enumerate().map(|(i, shape)| {
                     match self.unit.analysis.nodes.find(node, i) {
                         Some(child) => self.sizes_tree_of(shape, child, operands),
@@ -188,7 +193,7 @@ impl Function<'_, '_> {
                 });
                 SizesTree::Tuple(parts.collect())
             }
-            Shape::Tuple(_) | Shape::Array(..) | Shape::Data(_) => {
+            SizeShape::Tuple(_) | SizeShape::Array(..) | SizeShape::Data(_) => {
                 operands.push(Item::Node(node));
                 SizesTree::Operand(operands.len() as u32 - 1)
             }

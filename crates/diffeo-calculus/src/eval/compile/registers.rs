@@ -5,8 +5,8 @@
 //! were at the fork; what all arms write gets its register there, and since all arms end with the same
 //! slots, they end with the same registers.
 
-use super::{Dst, Function, Step};
-use crate::eval::code::{Code, Instr, Operand, Source};
+use super::{CodeItem, Dst, FunctionCompiler};
+use crate::eval::code::{Code, Instr, OperandSource, PackedOperand};
 use crate::eval::usage::NONE;
 use diffeo_base::{Name, Span};
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ impl Registers {
 }
 
 /// Makes code of a function whose steps are in order.
-pub(super) fn assign(mut f: Function<'_, '_>, name: Name, parameters: &[u32]) -> Code {
+pub(super) fn assign(mut f: FunctionCompiler<'_, '_>, name: Name, parameters: &[u32]) -> Code {
     let slots = f.scalar.len();
     let mut registers = Registers {
         of: vec![NONE; slots],
@@ -82,7 +82,7 @@ pub(super) fn assign(mut f: Function<'_, '_>, name: Name, parameters: &[u32]) ->
     let mut labels = vec![0; f.labels as usize];
     for (step, span) in std::mem::take(&mut f.steps) {
         match step {
-            Step::Do(Instr::Drop { register: slot }) => {
+            CodeItem::Do(Instr::Drop { register: slot }) => {
                 if !f.scalar[slot as usize] {
                     let register = registers.of[slot as usize];
                     instrs.push(Instr::Drop { register });
@@ -90,13 +90,13 @@ pub(super) fn assign(mut f: Function<'_, '_>, name: Name, parameters: &[u32]) ->
                 }
                 registers.release(slot);
             }
-            Step::Do(mut instr) => {
+            CodeItem::Do(mut instr) => {
                 place(&mut instr, &mut f, &mut registers);
                 instrs.push(instr);
                 spans.push(span);
             }
-            Step::Label(label) => labels[label as usize] = instrs.len() as u32,
-            Step::Drops(list) => {
+            CodeItem::Label(label) => labels[label as usize] = instrs.len() as u32,
+            CodeItem::Drops(list) => {
                 for slot in &f.lists[list as usize] {
                     if !f.scalar[*slot as usize] {
                         let register = registers.of[*slot as usize];
@@ -106,11 +106,11 @@ pub(super) fn assign(mut f: Function<'_, '_>, name: Name, parameters: &[u32]) ->
                     registers.release(*slot);
                 }
             }
-            Step::Fork(list) => {
+            CodeItem::Fork(list) => {
                 f.lists[list as usize].iter().for_each(|slot| registers.hold(*slot));
                 registers.forks.push((list, registers.trail.len()));
             }
-            Step::Arm(list) => {
+            CodeItem::Arm(list) => {
                 while registers.forks.last().is_some_and(|(fork, _)| *fork != list) {
                     registers.forks.pop();
                 }
@@ -118,17 +118,17 @@ pub(super) fn assign(mut f: Function<'_, '_>, name: Name, parameters: &[u32]) ->
                     registers.back_to(mark);
                 }
             }
-            Step::Pin(list) => {
+            CodeItem::Pin(list) => {
                 for slot in &f.lists[list as usize] {
                     registers.pinned[*slot as usize] = true;
                 }
             }
-            Step::Unpin(list) => {
+            CodeItem::Unpin(list) => {
                 for slot in &f.lists[list as usize] {
                     registers.pinned[*slot as usize] = false;
                 }
             }
-            Step::Nothing => {}
+            CodeItem::Nothing => {}
         }
     }
     for instr in &mut instrs {
@@ -180,15 +180,15 @@ fn fill_places(spans: &mut [Span]) {
     }
 }
 
-fn place(instr: &mut Instr, f: &mut Function<'_, '_>, registers: &mut Registers) {
+fn place(instr: &mut Instr, f: &mut FunctionCompiler<'_, '_>, registers: &mut Registers) {
     let mut taken = Vec::new();
     instr.each_operand(&mut f.operands, &mut |operand| match operand.source() {
-        Source::Copy(slot) => *operand = Operand::copy(registers.of[slot as usize]),
-        Source::Take(slot) => {
-            *operand = Operand::take(registers.of[slot as usize]);
+        OperandSource::Copy(slot) => *operand = PackedOperand::copy(registers.of[slot as usize]),
+        OperandSource::Take(slot) => {
+            *operand = PackedOperand::take(registers.of[slot as usize]);
             taken.push(slot);
         }
-        Source::Constant(_) | Source::Captured(_) | Source::Itself => {}
+        OperandSource::Constant(_) | OperandSource::Captured(_) | OperandSource::Itself => {}
     });
     taken.into_iter().for_each(|slot| registers.release(slot));
     instr.each_target(&mut f.targets, &mut |slot| {

@@ -1,11 +1,11 @@
 //! The forms that make, move and take apart values.
 
-use super::{function, Dest, Dst, Function, FunctionSource, Head, Item, Place};
+use super::{function, Dest, Dst, FunctionCompiler, FunctionSource, Head, Item, VarPlace};
 use crate::array::Array;
 use crate::eval::code::Instr;
 use crate::eval::liveness::WHOLE;
-use crate::term::{Binder, Kind, Lit, Term};
-use crate::value::{Function as FunctionValue, Value};
+use crate::term::{Binder, Lit, Term, TermKind};
+use crate::value::{FunctionValue, Value};
 use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use std::collections::HashMap;
@@ -31,38 +31,38 @@ pub(super) fn constant(term: &Term) -> Option<Value> {
 
 fn constant_within(term: &Term, depth: usize) -> Option<Value> {
     match &term.kind {
-        Kind::Lit(lit) => Some(literal(lit)),
-        Kind::Con(_, _, tag, fields) if fields.is_empty() => Some(Value::data(*tag, [])),
-        Kind::Array(_, items) if depth > 0 && !items.is_empty() => {
+        TermKind::Lit(lit) => Some(literal(lit)),
+        TermKind::Con(_, _, tag, fields) if fields.is_empty() => Some(Value::data(*tag, [])),
+        TermKind::Array(_, items) if depth > 0 && !items.is_empty() => {
             let items: Option<Vec<Value>> =
                 items.iter().map(|item| constant_within(item, depth - 1)).collect();
             Array::from_values(items?).ok().map(Value::array)
         }
-        Kind::Tuple(_, items) if depth > 0 => {
+        TermKind::Tuple(_, items) if depth > 0 => {
             let items: Option<Vec<Value>> =
                 items.iter().map(|item| constant_within(item, depth - 1)).collect();
             Some(Value::tuple(items?))
         }
-        Kind::Con(..)
-        | Kind::Array(..)
-        | Kind::Tuple(..)
-        | Kind::Var(_)
-        | Kind::Global(_)
-        | Kind::Lam(..)
-        | Kind::App(..)
-        | Kind::Let(..)
-        | Kind::LetRec(..)
-        | Kind::Proj(..)
-        | Kind::Case(_)
-        | Kind::If(..)
-        | Kind::Build(_)
-        | Kind::Loop(_)
-        | Kind::Prim(..)
-        | Kind::Diff(..) => None,
+        TermKind::Con(..)
+        | TermKind::Array(..)
+        | TermKind::Tuple(..)
+        | TermKind::Var(_)
+        | TermKind::Global(_)
+        | TermKind::Lam(..)
+        | TermKind::App(..)
+        | TermKind::Let(..)
+        | TermKind::LetRec(..)
+        | TermKind::Proj(..)
+        | TermKind::Case(_)
+        | TermKind::If(..)
+        | TermKind::Build(_)
+        | TermKind::Loop(_)
+        | TermKind::Prim(..)
+        | TermKind::Diff(..) => None,
     }
 }
 
-impl Function<'_, '_> {
+impl FunctionCompiler<'_, '_> {
     /// Compiles a term whose value goes to `dest`.
     pub(super) fn term(&mut self, term: &Term, dest: Dest<'_>) {
         deep(|| self.kind(term, dest));
@@ -74,27 +74,29 @@ impl Function<'_, '_> {
             return self.load(node, dest, span);
         }
         match &term.kind {
-            Kind::Var(var) => unreachable!("the variable {}.{} is bound nowhere", var.name, var.id),
-            Kind::Lit(lit) => self.load_constant(literal(lit), dest, span),
-            Kind::Global(id) => {
+            TermKind::Var(var) => {
+                unreachable!("the variable {}.{} is bound nowhere", var.name, var.id)
+            }
+            TermKind::Lit(lit) => self.load_constant(literal(lit), dest, span),
+            TermKind::Global(id) => {
                 if !self.is_dead_dest(dest) || !self.unit.compiler.is_function(*id) {
                     let to = self.result(dest, span);
                     self.emit(Instr::Global { to, global: id.0 }, span);
                 }
             }
-            Kind::Lam(binder, body) => {
+            TermKind::Lam(binder, body) => {
                 self.closure(Name::new("fn"), binder, body, None, dest, span);
             }
-            Kind::App(f, arg) => self.application(f, arg, dest, span),
-            Kind::Let(bindings, body) => {
+            TermKind::App(f, arg) => self.application(f, arg, dest, span),
+            TermKind::Let(bindings, body) => {
                 self.term(body, dest);
                 for (binder, value) in bindings.iter().rev() {
                     self.bind(binder, value);
                 }
             }
-            Kind::LetRec(binder, f, body) => {
+            TermKind::LetRec(binder, f, body) => {
                 self.term(body, dest);
-                if let Kind::Lam(parameter, inner) = &f.kind {
+                if let TermKind::Lam(parameter, inner) = &f.kind {
                     let id = binder.var.id;
                     let dst = self.used_slots(self.unit.analysis.places[&id]);
                     self.unit.inside.insert(id);
@@ -103,8 +105,8 @@ impl Function<'_, '_> {
                     self.unit.inside.remove(&id);
                 }
             }
-            Kind::Tuple(_, components) => self.tuple(term, components, dest, span),
-            Kind::Proj(_, index, tuple) => {
+            TermKind::Tuple(_, components) => self.tuple(term, components, dest, span),
+            TermKind::Proj(_, index, tuple) => {
                 let to = self.result(dest, span);
                 let index = *index as u32;
                 self.with_operands(vec![Item::Term(tuple)], span, |_, operands| Instr::Project {
@@ -114,7 +116,7 @@ impl Function<'_, '_> {
                     steal: false,
                 });
             }
-            Kind::Con(_, _, tag, fields) => match constant(term) {
+            TermKind::Con(_, _, tag, fields) => match constant(term) {
                 Some(value) => self.load_constant(value, dest, span),
                 None => {
                     let (to, tag) = (self.result(dest, span), *tag);
@@ -125,7 +127,7 @@ impl Function<'_, '_> {
                     });
                 }
             },
-            Kind::Array(_, elements) => match constant(term) {
+            TermKind::Array(_, elements) => match constant(term) {
                 Some(value) => self.load_constant(value, dest, span),
                 None => {
                     let to = self.result(dest, span);
@@ -135,12 +137,12 @@ impl Function<'_, '_> {
                     });
                 }
             },
-            Kind::Case(case) => self.case(case, dest, span),
-            Kind::If(condition, yes, no) => self.if_(condition, yes, no, dest, span),
-            Kind::Build(build) => self.comprehension(build, dest, span),
-            Kind::Loop(l) => self.loop_(l, dest, span),
-            Kind::Prim(prim, args) => self.prim(prim, args, dest, span),
-            Kind::Diff(diff, args) => {
+            TermKind::Case(case) => self.case(case, dest, span),
+            TermKind::If(condition, yes, no) => self.if_(condition, yes, no, dest, span),
+            TermKind::Build(build) => self.comprehension(build, dest, span),
+            TermKind::Loop(l) => self.loop_(l, dest, span),
+            TermKind::Prim(prim, args) => self.prim(prim, args, dest, span),
+            TermKind::Diff(diff, args) => {
                 let to = self.result(dest, span);
                 self.diffs.push(diff.op);
                 let diff = self.diffs.len() as u32 - 1;
@@ -164,7 +166,7 @@ impl Function<'_, '_> {
             dst = Dst::Ignore;
         }
         match &value.kind {
-            Kind::Lam(parameter, body) => {
+            TermKind::Lam(parameter, body) => {
                 let (name, into) = (binder.var.name.clone(), Dest::Into(&dst));
                 self.closure(name, parameter, body, None, into, value.span);
             }
@@ -198,7 +200,7 @@ impl Function<'_, '_> {
         let Some((first, rest)) = path.split_first() else {
             match dest {
                 // It stays where it is.
-                Dest::Into(Dst::Slot(slot)) if matches!(self.place(leaf), Place::Slot(s) if s == *slot) =>
+                Dest::Into(Dst::Slot(slot)) if matches!(self.place(leaf), VarPlace::Slot(s) if s == *slot) =>
                     {}
                 Dest::Return => {
                     let value = self.read(leaf);
@@ -356,7 +358,7 @@ impl Function<'_, '_> {
     }
 }
 
-impl Function<'_, '_> {
+impl FunctionCompiler<'_, '_> {
     /// Notes what a function value was compiled from.
     fn note_source(&mut self, code: u32, parameter: &Binder, itself: Option<u32>) {
         let parameter = parameter.var.id;

@@ -10,7 +10,7 @@ use super::Pullback;
 use crate::array::Array;
 use crate::eval::error::ErrorKind;
 use crate::leaves::{any_active, is_real, map_leaves};
-use crate::value::{Function, Value};
+use crate::value::{FunctionValue, Value};
 use diffeo_base::deep;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -30,8 +30,8 @@ pub(crate) fn highest_level(values: &[&Value], own: u16, most: u16) -> u16 {
         } else if let Value::Function(f) = &v {
             if seen.insert(Rc::as_ptr(f)) {
                 match &**f {
-                    Function::Closure { captured, .. } => pending.extend_from_slice(captured),
-                    Function::Pullback(p) => highest = highest.max(p.outer),
+                    FunctionValue::Closure { captured, .. } => pending.extend_from_slice(captured),
+                    FunctionValue::Pullback(p) => highest = highest.max(p.outer),
                 }
             }
         } else if let Some(elements) = elements(&v) {
@@ -99,15 +99,15 @@ type Replace<'a> = &'a mut dyn FnMut(&Value) -> Result<Value, ErrorKind>;
 
 /// The value with each active number replaced.
 pub(crate) fn map_active(v: &Value, f: Replace) -> Result<Value, ErrorKind> {
-    Ok(Walk { known: HashMap::new() }.value(v, f)?.unwrap_or_else(|| v.clone()))
+    Ok(ActiveReplacer { known: HashMap::new() }.value(v, f)?.unwrap_or_else(|| v.clone()))
 }
 
-struct Walk {
+struct ActiveReplacer {
     /// Functions that were walked over, with what came out if anything changed.
-    known: HashMap<*const Function, Option<Value>>,
+    known: HashMap<*const FunctionValue, Option<Value>>,
 }
 
-impl Walk {
+impl ActiveReplacer {
     /// What becomes of a value; nothing if it stays as it is.
     fn value(&mut self, v: &Value, f: Replace) -> Result<Option<Value>, ErrorKind> {
         if is_real(v) {
@@ -138,14 +138,14 @@ impl Walk {
         deep(|| self.parts(v, f))
     }
 
-    fn function(&mut self, v: &Function, f: Replace) -> Result<Option<Value>, ErrorKind> {
+    fn function(&mut self, v: &FunctionValue, f: Replace) -> Result<Option<Value>, ErrorKind> {
         let function = match v {
-            Function::Closure { code, captured } => match self.all(captured, f)? {
+            FunctionValue::Closure { code, captured } => match self.all(captured, f)? {
                 None => return Ok(None),
-                Some(captured) => Function::Closure { code: *code, captured: captured.into() },
+                Some(captured) => FunctionValue::Closure { code: *code, captured: captured.into() },
             },
-            Function::Pullback(p) if p.outer == 0 => return Ok(None),
-            Function::Pullback(p) => Function::Pullback(self.pullback(p, f)?),
+            FunctionValue::Pullback(p) if p.outer == 0 => return Ok(None),
+            FunctionValue::Pullback(p) => FunctionValue::Pullback(self.pullback(p, f)?),
         };
         Ok(Some(Value::Function(Rc::new(function))))
     }

@@ -14,7 +14,7 @@ use super::level::{below, coefficients, jet};
 use crate::eval::error::ErrorKind;
 use crate::eval::reals::{primal, Reals};
 use crate::prim::real::{
-    next_polygamma, row, truncated_quotient, Condition, Derivative, Partial, POWERS,
+    next_polygamma, row, truncated_quotient, Condition, DerivativeRule, Partial, POWERS,
 };
 use crate::prim::RealOp;
 use crate::value::Value;
@@ -35,7 +35,7 @@ pub struct Culprit {
 
 /// The multi-indices of k variables up to order R, in lexicographic order.
 #[derive(Debug)]
-pub struct Shape {
+pub struct JetShape {
     /// The number of variables.
     pub k: u32,
     /// The order.
@@ -52,9 +52,9 @@ pub struct Shape {
     pairs: Vec<Vec<(usize, usize)>>,
 }
 
-impl Shape {
+impl JetShape {
     /// The multi-indices of `k` variables up to order `r`.
-    pub fn new(k: u32, r: u32) -> Shape {
+    pub fn new(k: u32, r: u32) -> JetShape {
         let indices = multi_indices(k, r);
         let degrees: Vec<u32> = indices.iter().map(|alpha| alpha.iter().sum()).collect();
         let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
@@ -81,7 +81,7 @@ impl Shape {
                 }
             }
         }
-        Shape { k, r, indices, degrees, factorials, by_degree, pairs }
+        JetShape { k, r, indices, degrees, factorials, by_degree, pairs }
     }
 
     /// The number of multi-indices.
@@ -127,7 +127,7 @@ fn enumerate(k: u32, left: u32, prefix: &mut Vec<u32>, out: &mut Vec<Vec<u32>>) 
 }
 
 /// The coefficients of a constant.
-pub(crate) fn constant(shape: &Shape, value: Value) -> Vec<Value> {
+pub(crate) fn constant(shape: &JetShape, value: Value) -> Vec<Value> {
     let mut coefficients = vec![Value::Zero; shape.count()];
     coefficients[0] = value;
     coefficients
@@ -139,7 +139,7 @@ pub(crate) struct At<'a> {
     /// The level.
     pub level: u16,
     /// Its multi-indices.
-    pub shape: &'a Rc<Shape>,
+    pub shape: &'a Rc<JetShape>,
     /// The place in the source.
     pub site: Span,
 }
@@ -158,10 +158,10 @@ pub(crate) fn apply(
     } else if let Some(out) = bilinear(reals, op, [a, b], operands, at)? {
         out
     } else {
-        let mut series = Series { reals, at, nodes: vec![Node::given(Vec::new())] };
+        let mut series = Series { reals, at, nodes: vec![SolvedSeries::given(Vec::new())] };
         let given = |x: Option<&[Value]>, v: &Value| match x {
-            Some(coefficients) => Node::given(coefficients.to_vec()),
-            None => Node::given(constant(at.shape, v.clone())),
+            Some(coefficients) => SolvedSeries::given(coefficients.to_vec()),
+            None => SolvedSeries::given(constant(at.shape, v.clone())),
         };
         series.nodes[Series::ZERO].coefficients = vec![Value::Zero; at.shape.count()];
         let a = series.add(given(operands[0], a));
@@ -345,7 +345,7 @@ fn convolved(
 }
 
 /// A series that is being solved.
-struct Node {
+struct SolvedSeries {
     /// What it is the result of; given from outside if none.
     op: Option<RealOp>,
     /// Of which nodes.
@@ -358,9 +358,15 @@ struct Node {
     solved: u32,
 }
 
-impl Node {
-    fn given(coefficients: Vec<Value>) -> Node {
-        Node { op: None, args: [0, 0], partials: [None, None], coefficients, solved: u32::MAX }
+impl SolvedSeries {
+    fn given(coefficients: Vec<Value>) -> SolvedSeries {
+        SolvedSeries {
+            op: None,
+            args: [0, 0],
+            partials: [None, None],
+            coefficients,
+            solved: u32::MAX,
+        }
     }
 }
 
@@ -368,14 +374,14 @@ impl Node {
 struct Series<'a> {
     reals: &'a mut Reals,
     at: At<'a>,
-    nodes: Vec<Node>,
+    nodes: Vec<SolvedSeries>,
 }
 
 impl Series<'_> {
     /// The node that is constantly 0.
     const ZERO: usize = 0;
 
-    fn add(&mut self, node: Node) -> usize {
+    fn add(&mut self, node: SolvedSeries) -> usize {
         self.nodes.push(node);
         self.nodes.len() - 1
     }
@@ -384,7 +390,7 @@ impl Series<'_> {
     fn operation(&mut self, op: RealOp, args: [usize; 2]) -> usize {
         match self.nodes.iter().position(|n| n.op == Some(op) && n.args == args) {
             Some(known) => known,
-            None => self.add(Node {
+            None => self.add(SolvedSeries {
                 op: Some(op),
                 args,
                 partials: [None, None],
@@ -396,7 +402,7 @@ impl Series<'_> {
 
     fn number(&mut self, x: f64) -> usize {
         let coefficients = constant(self.at.shape, Value::Real(x));
-        self.add(Node::given(coefficients))
+        self.add(SolvedSeries::given(coefficients))
     }
 
     /// The node of a term in the row of node `y`.
@@ -450,8 +456,8 @@ impl Series<'_> {
             self.operation(RealOp::Div, [product, a])
         } else {
             match row(op).derivative {
-                Derivative::Partials(partials) => self.term(&partials[i], y)?,
-                Derivative::Select => Self::ZERO,
+                DerivativeRule::Partials(partials) => self.term(&partials[i], y)?,
+                DerivativeRule::Select => Self::ZERO,
             }
         };
         self.nodes[y].partials[i] = Some(made);
@@ -546,7 +552,7 @@ impl Series<'_> {
         n: usize,
         args: [usize; 2],
         gamma: usize,
-        shape: &Shape,
+        shape: &JetShape,
     ) -> Result<Value, ErrorKind> {
         let site = self.at.site;
         let mut sum = Value::Zero;
@@ -573,7 +579,7 @@ impl Series<'_> {
         &mut self,
         but: Option<usize>,
         gamma: usize,
-        shape: &Shape,
+        shape: &JetShape,
         mut f: impl FnMut(&mut Self, usize, usize) -> Result<Value, ErrorKind>,
     ) -> Result<Value, ErrorKind> {
         let mut sum = Value::Zero;

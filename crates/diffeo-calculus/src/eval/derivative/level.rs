@@ -4,7 +4,7 @@
 //! its results before it closes it. So the number is unique among all live values, and a value of level n
 //! consists of values below n. A number that a level knows nothing of is a constant of that level.
 
-use super::jet::{Culprit, Shape};
+use super::jet::{Culprit, JetShape};
 use super::tape::Tape;
 use crate::value::{Active, Parts, Value};
 use std::rc::Rc;
@@ -31,7 +31,7 @@ pub(crate) enum Level {
 #[derive(Debug)]
 pub(crate) struct JetLevel {
     /// Its multi-indices.
-    pub shape: Rc<Shape>,
+    pub shape: Rc<JetShape>,
     /// The first operation whose operands were finite and whose derivatives were not.
     pub culprit: Option<Culprit>,
 }

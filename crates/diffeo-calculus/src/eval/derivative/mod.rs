@@ -24,7 +24,7 @@ pub(crate) mod tape;
 #[cfg(test)]
 mod tests;
 
-pub use jet::Shape as JetShape;
+pub use jet::JetShape;
 pub use jet::{jet_coefficients, multi_indices, MOST_COEFFICIENTS};
 pub use operators::derivative;
 pub use shapes::{from_derivatives, to_derivatives};

@@ -5,18 +5,18 @@
 //! `checkpoint` and `with_derivative` open none but act on the levels of their operands.
 
 use super::environment::{highest_level, map_active};
-use super::jet::Shape;
+use super::jet::JetShape;
 use super::level::{
     below, coefficients, detached, entry, is_plain_zero, jet, level_of, taped, JetLevel, Level,
 };
 use super::sweep::{sweep, Watch};
-use super::tape::{Block, Operation};
+use super::tape::{Checkpoint, Operation};
 use super::{shapes, Caller, Pullback};
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::reals::{primal, Reals};
 use crate::leaves::{each_leaf, each_leaf_pair, map_leaves, zip_leaves};
 use crate::prim::DiffOp;
-use crate::value::{Function, Value};
+use crate::value::{FunctionValue, Value};
 use diffeo_base::Span;
 use std::rc::Rc;
 
@@ -38,7 +38,7 @@ pub fn derivative(
         }
         (DiffOp::Vjp, [f, x]) => {
             let (y, p) = vjp(cx, f, x, site)?;
-            Ok(Value::tuple([y, Value::Function(Rc::new(Function::Pullback(p)))]))
+            Ok(Value::tuple([y, Value::Function(Rc::new(FunctionValue::Pullback(p)))]))
         }
         (DiffOp::Jvp, [f, x, tangent]) => jvp(cx, f, x, tangent, site),
         (DiffOp::Jet { k, r }, [f, x]) => taylor(cx, (*k, *r), f, x, site),
@@ -339,7 +339,7 @@ fn nested(
 /// that belongs to some of the levels is the derivative by their variables.
 fn polynomial(
     levels: &[(u16, usize)],
-    shape: &Shape,
+    shape: &JetShape,
     derivatives: &[Value],
     alpha: &mut Vec<u32>,
 ) -> Value {
@@ -435,7 +435,7 @@ fn checkpoint(
     let outer = highest_level(&[f, x], level, level - 1).min(level - 1);
     let reals = cx.reals();
     reals.operations += walked;
-    let block = Block { function, argument, outputs };
+    let block = Checkpoint { function, argument, outputs };
     let pushed = reals.tape(level).and_then(|tape| tape.push_block(block, outer, site));
     let mut id = pushed.map_err(|kind| cx.error(kind, site))?;
     let reals = cx.reals();
@@ -675,7 +675,7 @@ fn euler(
     reals: &mut Reals,
     coefficients: &[Value],
     level: u16,
-    shape: &Shape,
+    shape: &JetShape,
     site: Span,
 ) -> Result<Value, ErrorKind> {
     let mut out = vec![Value::Real(0.0)];

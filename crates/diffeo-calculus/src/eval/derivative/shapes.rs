@@ -5,7 +5,7 @@
 //! length c, so the values tell which arrays stand for one Real; the shape of empty arrays is kept as
 //! far as it is known.
 
-use super::jet::Shape;
+use super::jet::JetShape;
 use crate::array::Array;
 use crate::eval::error::ErrorKind;
 use crate::leaves::is_real;
@@ -46,7 +46,7 @@ fn each_field(
 type Lift<'a> = &'a mut dyn FnMut(Vec<Value>) -> Result<Value, ErrorKind>;
 
 /// The value of S whose Reals are made of their derivatives in a value of J(S).
-pub fn from_derivatives(v: &Value, shape: &Shape, lift: Lift) -> Result<Value, ErrorKind> {
+pub fn from_derivatives(v: &Value, shape: &JetShape, lift: Lift) -> Result<Value, ErrorKind> {
     match v {
         Value::Array(a) if of_reals(a) => number(a, shape, lift),
         Value::Array(a) => Ok(Value::array(elements_from(a, shape, lift)?)),
@@ -56,12 +56,12 @@ pub fn from_derivatives(v: &Value, shape: &Shape, lift: Lift) -> Result<Value, E
 }
 
 /// The Real with these derivatives.
-fn number(a: &Array, shape: &Shape, lift: Lift) -> Result<Value, ErrorKind> {
+fn number(a: &Array, shape: &JetShape, lift: Lift) -> Result<Value, ErrorKind> {
     length(a.len(), shape)?;
     lift(a.iter().collect())
 }
 
-fn length(found: usize, shape: &Shape) -> Result<(), ErrorKind> {
+fn length(found: usize, shape: &JetShape) -> Result<(), ErrorKind> {
     if found == shape.count() {
         return Ok(());
     }
@@ -69,7 +69,7 @@ fn length(found: usize, shape: &Shape) -> Result<(), ErrorKind> {
     Err(ErrorKind::SizeMismatch { what: what.into(), expected: shape.count(), found })
 }
 
-fn elements_from(a: &Array, shape: &Shape, lift: Lift) -> Result<Array, ErrorKind> {
+fn elements_from(a: &Array, shape: &JetShape, lift: Lift) -> Result<Array, ErrorKind> {
     if let Some((width, flat)) = a.flat() {
         if !of_reals(&flat) {
             return Ok(Array::rows(a.len(), width, elements_from(&flat, shape, lift)?));

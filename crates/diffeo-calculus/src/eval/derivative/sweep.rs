@@ -8,12 +8,12 @@
 use super::environment::map_active;
 use super::jet::Culprit;
 use super::level::{below, detached, entry, level_of, taped, Level};
-use super::tape::{Block, Operation, Tape};
+use super::tape::{Checkpoint, Operation, Tape};
 use super::Caller;
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::reals::{primal, Reals};
 use crate::leaves::each_leaf;
-use crate::prim::real::{row, Derivative, Partial};
+use crate::prim::real::{row, DerivativeRule, Partial};
 use crate::value::Value;
 use diffeo_base::deep;
 use diffeo_base::Span;
@@ -163,7 +163,7 @@ impl Visit<'_> {
             }
             Operation::Real(op) => op,
         };
-        let Derivative::Partials(partials) = row(op).derivative else { return Ok(Value::Zero) };
+        let DerivativeRule::Partials(partials) = row(op).derivative else { return Ok(Value::Zero) };
         let term = &partials[i];
         if let Partial::Num(x) = term {
             return if *x == -1.0 { reals.negate(bar, site) } else { reals.times(*x, bar, site) };
@@ -201,7 +201,7 @@ fn no_operands() -> ErrorKind {
 /// adds the adjoints of its inputs.
 fn again(
     cx: &mut dyn Caller,
-    block: &Block,
+    block: &Checkpoint,
     own: u16,
     site: Span,
     outputs: Vec<Value>,

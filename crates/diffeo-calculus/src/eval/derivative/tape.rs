@@ -38,7 +38,7 @@ impl Operation {
 
 /// An entry of the tape (several in a row for a [`Operation::Block`]).
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
+pub(crate) struct TapeEntry {
     /// What was done.
     pub operation: Operation,
     /// Where.
@@ -49,7 +49,7 @@ pub(crate) struct Step {
 
 /// A call that the sweep runs again instead of keeping its entries.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
+pub(crate) struct Checkpoint {
     /// The function; the tape's variables in it are detached.
     pub function: Value,
     /// Its argument, likewise.
@@ -104,12 +104,12 @@ pub(crate) struct Tape {
     /// Its level.
     pub level: u16,
     /// The steps, in order.
-    pub steps: Chunks<Step>,
+    pub steps: Chunks<TapeEntry>,
     /// For each step that keeps them: the operand and the result of a unary operation, the operands of
     /// a binary one.
     pub operands: Chunks<[Value; 2]>,
     /// The blocks.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Checkpoint>,
     /// The number of entries, inputs included.
     pub entries: u32,
     /// The number of steps.
@@ -141,7 +141,7 @@ impl Tape {
         operands: impl FnOnce() -> [Value; 2],
     ) -> Result<u32, ErrorKind> {
         let id = self.advance(1)?;
-        self.steps.push(Step { operation, site, parents });
+        self.steps.push(TapeEntry { operation, site, parents });
         self.length += 1;
         if operation.keeps_operands() {
             let operands = operands();
@@ -154,14 +154,14 @@ impl Tape {
     /// Records a block; the entries of its outputs follow the number returned.
     pub(crate) fn push_block(
         &mut self,
-        block: Block,
+        block: Checkpoint,
         outer: u16,
         site: Span,
     ) -> Result<u32, ErrorKind> {
         let before = self.entries;
         self.advance(block.outputs)?;
         let operation = Operation::Block(self.blocks.len() as u32);
-        self.steps.push(Step { operation, site, parents: [0, 0] });
+        self.steps.push(TapeEntry { operation, site, parents: [0, 0] });
         self.length += 1;
         self.blocks.push(block);
         self.outer = self.outer.max(outer);
@@ -188,6 +188,6 @@ impl Tape {
 mod tests {
     #[test]
     fn an_entry_is_small() {
-        assert_eq!(std::mem::size_of::<super::Step>(), 28);
+        assert_eq!(std::mem::size_of::<super::TapeEntry>(), 28);
     }
 }

@@ -8,7 +8,7 @@ use crate::array::Array;
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::reals::{primal, Kinks, Reals};
 use crate::prim::{DiffOp, RealOp};
-use crate::value::{Function, Value};
+use crate::value::{FunctionValue, Value};
 use diffeo_base::{FileId, Span};
 use std::rc::Rc;
 
@@ -32,11 +32,11 @@ impl Caller for Eval {
         self.calls += 1;
         let Value::Function(function) = f else { panic!("a call of {f:?}") };
         match &**function {
-            Function::Closure { code, captured } => {
+            FunctionValue::Closure { code, captured } => {
                 let body = self.functions[*code as usize].clone();
                 body(self, captured, arg)
             }
-            Function::Pullback(p) => pull_back(self, p, arg, site(0)),
+            FunctionValue::Pullback(p) => pull_back(self, p, arg, site(0)),
         }
     }
 
@@ -66,7 +66,7 @@ impl Eval {
     ) -> Value {
         self.functions.push(Rc::new(body));
         let code = self.functions.len() as u32 - 1;
-        Value::Function(Rc::new(Function::Closure { code, captured: captured.into() }))
+        Value::Function(Rc::new(FunctionValue::Closure { code, captured: captured.into() }))
     }
 
     fn function(&mut self, body: impl Fn(&mut Eval, Value) -> Res + 'static) -> Value {

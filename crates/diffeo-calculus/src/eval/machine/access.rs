@@ -2,10 +2,10 @@
 
 use super::Machine;
 use crate::array::Array;
-use crate::eval::code::{Code, List, Operand, Shape, Source};
+use crate::eval::code::{Code, List, OperandSource, PackedOperand, ParamShape};
 use crate::eval::error::ErrorKind;
 use crate::prim::Comparison;
-use crate::value::{Function, Value};
+use crate::value::{FunctionValue, Value};
 use std::rc::Rc;
 
 /// The value of an operand.
@@ -15,13 +15,13 @@ pub(super) fn fetch<'v>(
     base: usize,
     code: &'v Code,
     this: &'v Value,
-    operand: Operand,
+    operand: PackedOperand,
 ) -> &'v Value {
     match operand.source() {
-        Source::Copy(r) | Source::Take(r) => &stack[base + r as usize],
-        Source::Constant(k) => &code.constants[k as usize],
-        Source::Captured(i) => &captured(this)[i as usize],
-        Source::Itself => this,
+        OperandSource::Copy(r) | OperandSource::Take(r) => &stack[base + r as usize],
+        OperandSource::Constant(k) => &code.constants[k as usize],
+        OperandSource::Captured(i) => &captured(this)[i as usize],
+        OperandSource::Itself => this,
     }
 }
 
@@ -32,22 +32,22 @@ pub(super) fn take(
     base: usize,
     code: &Code,
     this: &Value,
-    operand: Operand,
+    operand: PackedOperand,
 ) -> Value {
     match operand.source() {
-        Source::Copy(r) => stack[base + r as usize].clone(),
-        Source::Take(r) => std::mem::replace(&mut stack[base + r as usize], Value::Unit),
-        Source::Constant(k) => code.constants[k as usize].clone(),
-        Source::Captured(i) => captured(this)[i as usize].clone(),
-        Source::Itself => this.clone(),
+        OperandSource::Copy(r) => stack[base + r as usize].clone(),
+        OperandSource::Take(r) => std::mem::replace(&mut stack[base + r as usize], Value::Unit),
+        OperandSource::Constant(k) => code.constants[k as usize].clone(),
+        OperandSource::Captured(i) => captured(this)[i as usize].clone(),
+        OperandSource::Itself => this.clone(),
     }
 }
 
 pub(super) fn closure(value: &Value) -> Option<(u32, &[Value])> {
     match value {
         Value::Function(f) => match &**f {
-            Function::Closure { code, captured } => Some((*code, captured)),
-            Function::Pullback(_) => None,
+            FunctionValue::Closure { code, captured } => Some((*code, captured)),
+            FunctionValue::Pullback(_) => None,
         },
         Value::Unit
         | Value::Real(_)
@@ -70,7 +70,7 @@ pub(super) fn captured(this: &Value) -> &[Value] {
 /// What a function captured, moved out of it if nothing else refers to it.
 pub(super) fn take_captured(this: &mut Value, index: usize) -> Value {
     let Value::Function(f) = this else { return Value::Unit };
-    if let Some(Function::Closure { captured, .. }) = Rc::get_mut(f) {
+    if let Some(FunctionValue::Closure { captured, .. }) = Rc::get_mut(f) {
         return std::mem::replace(&mut captured[index], Value::Unit);
     }
     captured(this)[index].clone()
@@ -196,7 +196,7 @@ impl Machine {
         self.push_args(base, code, this, args);
         let wanted = match spread {
             true => callee.flat == Some(args.len as usize),
-            false => matches!(callee.shape, Shape::One),
+            false => matches!(callee.shape, ParamShape::One),
         };
         if !wanted {
             self.adapt(top, spread, &callee.shape);

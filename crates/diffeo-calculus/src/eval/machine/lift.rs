@@ -9,11 +9,11 @@ use super::access::captured;
 use super::Machine;
 use crate::eval::compile::FunctionSource;
 use crate::eval::error::{ErrorKind, RuntimeError};
-use crate::eval::translator::Source;
+use crate::eval::translator::CodeSource;
 use crate::leaves::each_leaf;
 use crate::prim::{Lift, Lifting};
 use crate::system::System;
-use crate::value::{Function, Value};
+use crate::value::{FunctionValue, Value};
 use diffeo_base::Span;
 
 impl Machine {
@@ -97,17 +97,17 @@ impl Machine {
     }
 
     /// What a function value was compiled from, and what it captured.
-    fn opened(&self, f: &Value) -> Option<(Source, Vec<(u32, Value)>)> {
+    fn opened(&self, f: &Value) -> Option<(CodeSource, Vec<(u32, Value)>)> {
         let Value::Function(function) = f else { return None };
-        let Function::Closure { code, captured } = &**function else { return None };
+        let FunctionValue::Closure { code, captured } = &**function else { return None };
         match self.compiler.sources.as_ref()?.get(code)? {
-            FunctionSource::Definition(id) => Some((Source::Definition(*id), Vec::new())),
+            FunctionSource::Definition(id) => Some((CodeSource::Definition(*id), Vec::new())),
             FunctionSource::Local { parameter, captured: places } => {
                 let value = |(var, place): &(u32, u32)| {
                     Some((*var, captured.get(*place as usize)?.clone()))
                 };
                 let values: Option<Vec<(u32, Value)>> = places.iter().map(value).collect();
-                Some((Source::Local(*parameter), values?))
+                Some((CodeSource::Local(*parameter), values?))
             }
         }
     }

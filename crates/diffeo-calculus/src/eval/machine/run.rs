@@ -9,14 +9,14 @@ use super::access::{
 };
 use super::{take_field, Frame, Machine, Resume};
 use crate::array::ArrayBuilder;
-use crate::eval::code::{Code, Instr, Source};
+use crate::eval::code::{Code, Instr, OperandSource};
 use crate::eval::derivative::{derivative, pull_back};
 use crate::eval::error::{ErrorKind, RuntimeError};
-use crate::eval::ops::{self, Context};
+use crate::eval::ops::{self, PrimContext};
 use crate::eval::reals::Kinks;
 use crate::eval::watch;
 use crate::prim::{int, real, DiffOp, IntOp, Prim, RealOp};
-use crate::value::{Data, Fields, Function, Value};
+use crate::value::{Data, Fields, FunctionValue, Value};
 use std::rc::Rc;
 
 impl Machine {
@@ -299,7 +299,7 @@ impl Machine {
                         set!(to, value);
                         continue;
                     }
-                    let mut context = Context {
+                    let mut context = PrimContext {
                         reals: &mut self.reals,
                         operations: &mut self.operations,
                         smooth,
@@ -373,14 +373,14 @@ impl Machine {
                 }
                 Instr::Project { to, from, index, steal } => {
                     let value = match from.source() {
-                        Source::Take(_) => take_field(&mut take!(from), index as usize),
-                        Source::Copy(r) if steal => {
+                        OperandSource::Take(_) => take_field(&mut take!(from), index as usize),
+                        OperandSource::Copy(r) if steal => {
                             take_field(&mut self.stack[base + r as usize], index as usize)
                         }
-                        Source::Copy(_)
-                        | Source::Constant(_)
-                        | Source::Captured(_)
-                        | Source::Itself => get!(from).fields()[index as usize].clone(),
+                        OperandSource::Copy(_)
+                        | OperandSource::Constant(_)
+                        | OperandSource::Captured(_)
+                        | OperandSource::Itself => get!(from).fields()[index as usize].clone(),
                     };
                     set!(to, value);
                 }
@@ -401,7 +401,7 @@ impl Machine {
                 },
                 Instr::Closure { to, code: number, captured } => {
                     let captured = args!(captured);
-                    let closure = Function::Closure { code: number, captured };
+                    let closure = FunctionValue::Closure { code: number, captured };
                     set!(to, Value::Function(Rc::new(closure)));
                 }
                 Instr::Open { targets } => {
@@ -556,12 +556,12 @@ impl Machine {
                         return Err(self.failure(mistyped("a function"), &code, pc, origin));
                     };
                     match &**f {
-                        Function::Closure { code: number, .. } => {
+                        FunctionValue::Closure { code: number, .. } => {
                             let new = self.compiler.codes[*number as usize].clone();
                             self.push_args_for(&new, base, &code, &this, args, spread);
                             call!(new, callee, Resume::Register(to));
                         }
-                        Function::Pullback(pullback) => {
+                        FunctionValue::Pullback(pullback) => {
                             let site = Machine::place(&code, pc, origin);
                             let arg = self.one_arg(base, &code, &this, args, spread);
                             let value = outside!(to, pull_back(self, pullback, arg, site));
@@ -582,13 +582,13 @@ impl Machine {
                         return Err(self.failure(mistyped("a function"), &code, pc, origin));
                     };
                     match &**f {
-                        Function::Closure { code: number, .. } => {
+                        FunctionValue::Closure { code: number, .. } => {
                             let new = self.compiler.codes[*number as usize].clone();
                             let top = self.stack.len();
                             self.push_args_for(&new, base, &code, &this, args, spread);
                             tail!(new, callee, top);
                         }
-                        Function::Pullback(pullback) => {
+                        FunctionValue::Pullback(pullback) => {
                             let site = Machine::place(&code, pc, origin);
                             let arg = self.one_arg(base, &code, &this, args, spread);
                             let value = outside!(0, pull_back(self, pullback, arg, site));

@@ -1,6 +1,6 @@
 //! Elements, views, updates, concatenation and sorting of arrays.
 
-use super::{Context, Values};
+use super::{PrimContext, Values};
 use crate::array::{Array, ArrayBuilder, Column};
 use crate::eval::error::ErrorKind;
 use crate::value::Value;
@@ -132,7 +132,10 @@ pub(super) fn update_all(
 }
 
 /// Concatenation: in place if nothing else refers to the first array.
-pub(super) fn append(cx: &mut Context<'_>, mut args: Values<Value>) -> Result<Value, ErrorKind> {
+pub(super) fn append(
+    cx: &mut PrimContext<'_>,
+    mut args: Values<Value>,
+) -> Result<Value, ErrorKind> {
     let (Some(Value::Array(b)), Some(Value::Array(mut a))) = (args.pop(), args.pop()) else {
         return Err(ErrorKind::Internal { message: "an append to what is no array".into() });
     };
@@ -147,7 +150,7 @@ pub(super) fn append(cx: &mut Context<'_>, mut args: Values<Value>) -> Result<Va
 }
 
 /// The stable sorting permutation.
-pub(super) fn argsort(cx: &mut Context<'_>, array: &Array) -> Result<Value, ErrorKind> {
+pub(super) fn argsort(cx: &mut PrimContext<'_>, array: &Array) -> Result<Value, ErrorKind> {
     cx.count(array.len());
     let mut order: Vec<i64> = (0..array.len() as i64).collect();
     if let Some(xs) = array.ints() {

@@ -1,6 +1,6 @@
 //! Comparison: order of Ints, Reals and texts, equality of all first-order values.
 
-use super::Context;
+use super::PrimContext;
 use crate::array::Array;
 use crate::eval::error::ErrorKind;
 use crate::leaves::is_real;
@@ -21,7 +21,7 @@ fn holds<T: Ord + ?Sized>(comparison: Comparison, a: &T, b: &T) -> bool {
 
 /// Compares two values of one type.
 pub(super) fn compare(
-    cx: &mut Context<'_>,
+    cx: &mut PrimContext<'_>,
     comparison: Comparison,
     a: &Value,
     b: &Value,
@@ -43,19 +43,19 @@ pub(super) fn compare(
     }
 }
 
-enum Task {
+enum CompareTask {
     Values(Value, Value),
     /// The elements from this one.
     Elements(Rc<Array>, Rc<Array>, usize),
 }
 
 /// Whether two values are equal; looks at their parts from left to right until two of them differ.
-fn equal(cx: &mut Context<'_>, a: &Value, b: &Value) -> Result<bool, ErrorKind> {
-    let mut tasks = vec![Task::Values(a.clone(), b.clone())];
+fn equal(cx: &mut PrimContext<'_>, a: &Value, b: &Value) -> Result<bool, ErrorKind> {
+    let mut tasks = vec![CompareTask::Values(a.clone(), b.clone())];
     while let Some(task) = tasks.pop() {
         cx.count(1);
         match task {
-            Task::Values(Value::Array(a), Value::Array(b)) => {
+            CompareTask::Values(Value::Array(a), Value::Array(b)) => {
                 if a.len() != b.len() {
                     return Ok(false);
                 }
@@ -73,17 +73,17 @@ fn equal(cx: &mut Context<'_>, a: &Value, b: &Value) -> Result<bool, ErrorKind> 
                         return Ok(false);
                     }
                 } else {
-                    tasks.push(Task::Elements(a, b, 0));
+                    tasks.push(CompareTask::Elements(a, b, 0));
                 }
             }
-            Task::Elements(a, b, i) => {
+            CompareTask::Elements(a, b, i) => {
                 if i < a.len() {
-                    let elements = Task::Values(a.get(i), b.get(i));
-                    tasks.push(Task::Elements(a, b, i + 1));
+                    let elements = CompareTask::Values(a.get(i), b.get(i));
+                    tasks.push(CompareTask::Elements(a, b, i + 1));
                     tasks.push(elements);
                 }
             }
-            Task::Values(a, b) => {
+            CompareTask::Values(a, b) => {
                 let same = match (&a, &b) {
                     (Value::Unit, Value::Unit) => true,
                     (Value::Int(a), Value::Int(b)) => a == b,
@@ -100,7 +100,7 @@ fn equal(cx: &mut Context<'_>, a: &Value, b: &Value) -> Result<bool, ErrorKind> 
                     return Ok(false);
                 }
                 let pairs = a.fields().iter().zip(b.fields()).rev();
-                tasks.extend(pairs.map(|(a, b)| Task::Values(a.clone(), b.clone())));
+                tasks.extend(pairs.map(|(a, b)| CompareTask::Values(a.clone(), b.clone())));
             }
         }
     }

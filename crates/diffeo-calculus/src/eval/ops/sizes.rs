@@ -3,12 +3,12 @@
 use crate::array::Array;
 use crate::eval::code::{SizesCall, SizesTree};
 use crate::eval::error::ErrorKind;
-use crate::prim::{Shape, SizePattern, SizeRef};
+use crate::prim::{SizePattern, SizeRef, SizeShape};
 use crate::value::Value;
 use diffeo_base::Name;
 use smallvec::SmallVec;
 
-struct Sizes<'s> {
+struct SizeMatcher<'s> {
     pattern: &'s SizePattern,
     bound: SmallVec<[Option<i64>; 4]>,
     operations: &'s mut u64,
@@ -29,21 +29,21 @@ pub fn sizes(
             *bound = Some(*n);
         }
     }
-    let mut sizes = Sizes { pattern, bound, operations };
+    let mut sizes = SizeMatcher { pattern, bound, operations };
     sizes.tree(&pattern.shape, &call.tree, operands)?;
     Ok(sizes.bound[given..].iter().map(|size| size.unwrap_or(0)).collect())
 }
 
-impl Sizes<'_> {
+impl SizeMatcher<'_> {
     fn tree(
         &mut self,
-        shape: &Shape,
+        shape: &SizeShape,
         tree: &SizesTree,
         operands: &[&Value],
     ) -> Result<(), ErrorKind> {
         match (tree, shape) {
             (SizesTree::Operand(i), _) => self.value(shape, operands[*i as usize]),
-            (SizesTree::Tuple(trees), Shape::Tuple(shapes)) => trees
+            (SizesTree::Tuple(trees), SizeShape::Tuple(shapes)) => trees
                 .iter()
                 .zip(shapes)
                 .try_for_each(|(tree, shape)| self.tree(shape, tree, operands)),
@@ -51,18 +51,18 @@ impl Sizes<'_> {
         }
     }
 
-    fn value(&mut self, shape: &Shape, value: &Value) -> Result<(), ErrorKind> {
+    fn value(&mut self, shape: &SizeShape, value: &Value) -> Result<(), ErrorKind> {
         match (shape, value) {
-            (Shape::Any, _) => Ok(()),
-            (Shape::Array(size, rows), Value::Array(array)) => {
+            (SizeShape::Any, _) => Ok(()),
+            (SizeShape::Array(size, rows), Value::Array(array)) => {
                 self.size(*size, array.len())?;
                 self.elements(rows, array)
             }
-            (Shape::Tuple(shapes), _) => shapes
+            (SizeShape::Tuple(shapes), _) => shapes
                 .iter()
                 .zip(value.fields())
                 .try_for_each(|(shape, field)| self.value(shape, field)),
-            (Shape::Data(constructors), Value::Data(data)) => {
+            (SizeShape::Data(constructors), Value::Data(data)) => {
                 match constructors.get(data.tag as usize) {
                     Some(shapes) => shapes
                         .iter()
@@ -71,24 +71,24 @@ impl Sizes<'_> {
                     None => Ok(()),
                 }
             }
-            (Shape::Array(..) | Shape::Data(_), _) => {
+            (SizeShape::Array(..) | SizeShape::Data(_), _) => {
                 Err(ErrorKind::Internal { message: "sizes of a value of another type".into() })
             }
         }
     }
 
     /// The elements of an array. Where rows are regular, one look at the array is enough.
-    fn elements(&mut self, shape: &Shape, array: &Array) -> Result<(), ErrorKind> {
+    fn elements(&mut self, shape: &SizeShape, array: &Array) -> Result<(), ErrorKind> {
         match shape {
-            Shape::Any => Ok(()),
-            Shape::Array(size, rows) => match array.flat() {
+            SizeShape::Any => Ok(()),
+            SizeShape::Array(size, rows) => match array.flat() {
                 Some((width, flat)) => {
                     self.size(*size, width)?;
                     self.elements(rows, &flat)
                 }
                 None => Ok(()),
             },
-            Shape::Tuple(shapes) => {
+            SizeShape::Tuple(shapes) => {
                 for (i, shape) in shapes.iter().enumerate() {
                     if let Some(column) = array.field(i) {
                         self.elements(shape, &column)?;
@@ -96,7 +96,7 @@ impl Sizes<'_> {
                 }
                 Ok(())
             }
-            Shape::Data(_) => {
+            SizeShape::Data(_) => {
                 *self.operations += array.len() as u64;
                 array.iter().try_for_each(|element| self.value(shape, &element))
             }

@@ -2,7 +2,7 @@
 //! those of compiled code do, which works on blocks as well.
 
 use super::vectors::binary;
-use super::Context;
+use super::PrimContext;
 use crate::array::{Array, Column};
 use crate::eval::error::ErrorKind;
 use crate::prim::{int, IntOp, RealOp};
@@ -94,7 +94,7 @@ pub(super) fn plain(terms: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
 }
 
 /// The sum of the elements; of no elements, 0 in the shape of an element.
-pub(super) fn sum(cx: &mut Context<'_>, array: &Array, ty: &Ty) -> Result<Value, ErrorKind> {
+pub(super) fn sum(cx: &mut PrimContext<'_>, array: &Array, ty: &Ty) -> Result<Value, ErrorKind> {
     cx.count(super::arrays::size(array));
     if array.is_empty() {
         return Ok(zero(ty, array));

@@ -4,7 +4,7 @@
 //! through the arithmetic of Reals.
 
 use super::sum::{self, Blocks};
-use super::Context;
+use super::PrimContext;
 use crate::array::{Array, ArrayBuilder, Column};
 use crate::eval::error::ErrorKind;
 use crate::leaves::{each_leaf, each_leaf_pair, is_real, map_leaves, zip_leaves};
@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 /// The operation on the Real leaves of two values of one shape; other leaves come from the first.
 pub(super) fn binary(
-    cx: &mut Context<'_>,
+    cx: &mut PrimContext<'_>,
     op: RealOp,
     name: &'static str,
     a: &Value,
@@ -50,7 +50,7 @@ pub(super) fn binary(
 }
 
 fn leaves(
-    cx: &mut Context<'_>,
+    cx: &mut PrimContext<'_>,
     op: RealOp,
     name: &'static str,
     a: &Value,
@@ -62,7 +62,7 @@ fn leaves(
 /// The operation on the Real leaves of a value, with a Real as the other operand if there is one: `true` for
 /// the left operand.
 pub(super) fn unary(
-    cx: &mut Context<'_>,
+    cx: &mut PrimContext<'_>,
     op: RealOp,
     scalar: Option<(&Value, bool)>,
     a: &Value,
@@ -101,7 +101,7 @@ pub(super) fn unary(
 }
 
 fn each(
-    cx: &mut Context<'_>,
+    cx: &mut PrimContext<'_>,
     op: RealOp,
     scalar: Option<(&Value, bool)>,
     a: &Value,
@@ -114,7 +114,7 @@ fn each(
 }
 
 /// The value with 0 for every Real.
-pub(super) fn zero_of(cx: &mut Context<'_>, a: &Value) -> Result<Value, ErrorKind> {
+pub(super) fn zero_of(cx: &mut PrimContext<'_>, a: &Value) -> Result<Value, ErrorKind> {
     let operations = &mut *cx.operations;
     map_leaves(a, &mut |_| {
         *operations += 1;
@@ -123,7 +123,7 @@ pub(super) fn zero_of(cx: &mut Context<'_>, a: &Value) -> Result<Value, ErrorKin
 }
 
 /// The Real leaves from left to right.
-pub(super) fn ravel(cx: &mut Context<'_>, a: &Value) -> Result<Value, ErrorKind> {
+pub(super) fn ravel(cx: &mut PrimContext<'_>, a: &Value) -> Result<Value, ErrorKind> {
     let mut leaves = ArrayBuilder::new(0);
     each_leaf(a, &mut |leaf| leaves.push(leaf.clone()))?;
     cx.count(leaves.len());
@@ -134,7 +134,11 @@ pub(super) fn ravel(cx: &mut Context<'_>, a: &Value) -> Result<Value, ErrorKind>
 }
 
 /// The structure of a value with other Real leaves.
-pub(super) fn unravel(cx: &mut Context<'_>, a: &Value, leaves: &Array) -> Result<Value, ErrorKind> {
+pub(super) fn unravel(
+    cx: &mut PrimContext<'_>,
+    a: &Value,
+    leaves: &Array,
+) -> Result<Value, ErrorKind> {
     cx.count(leaves.len());
     let mut used = 0;
     let result = map_leaves(a, &mut |_| {
@@ -149,7 +153,7 @@ pub(super) fn unravel(cx: &mut Context<'_>, a: &Value, leaves: &Array) -> Result
 }
 
 /// The sum of the products of Real leaves.
-pub(super) fn inner(cx: &mut Context<'_>, a: &Value, b: &Value) -> Result<Value, ErrorKind> {
+pub(super) fn inner(cx: &mut PrimContext<'_>, a: &Value, b: &Value) -> Result<Value, ErrorKind> {
     let mut sum = Blocks::default();
     add_inner(cx, a, b, &mut sum)?;
     let total = sum.total(&mut |a, b| cx.real(RealOp::Add, &a, &b))?;
@@ -157,7 +161,7 @@ pub(super) fn inner(cx: &mut Context<'_>, a: &Value, b: &Value) -> Result<Value,
 }
 
 fn add_inner(
-    cx: &mut Context<'_>,
+    cx: &mut PrimContext<'_>,
     a: &Value,
     b: &Value,
     sum: &mut Blocks<Value>,
@@ -193,7 +197,7 @@ fn add_inner(
 }
 
 fn add_products(
-    cx: &mut Context<'_>,
+    cx: &mut PrimContext<'_>,
     a: &Value,
     b: &Value,
     sum: &mut Blocks<Value>,

@@ -9,7 +9,7 @@ use diffeo_base::{FileId, Name, Span};
 use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError};
 use diffeo_calculus::prim::{Comparison, Diff, DiffOp, IntOp, Prim, RealOp, SizePattern};
 use diffeo_calculus::term::{
-    Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term, Var,
+    Arm, Binder, Build, Case, Control, Global, GlobalId, Lit, Loop, Term, TermKind, Var,
 };
 use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId};
 use diffeo_calculus::value::Value;
@@ -22,7 +22,7 @@ thread_local! {
 }
 
 /// A term without a place.
-pub fn term(kind: Kind) -> Term {
+pub fn term(kind: TermKind) -> Term {
     Term::new(kind, Span::NONE)
 }
 
@@ -43,7 +43,7 @@ pub fn binder(name: &str, ty: Ty) -> (Binder, Term) {
         next.get()
     });
     let var = Var { name: Name::new(name), id };
-    (Binder { var: var.clone(), ty }, term(Kind::Var(var)))
+    (Binder { var: var.clone(), ty }, term(TermKind::Var(var)))
 }
 
 // Types
@@ -85,32 +85,32 @@ pub fn datas() -> Vec<DataDecl> {
 // Terms
 
 pub fn real(x: f64) -> Term {
-    term(Kind::Lit(Lit::Real(x)))
+    term(TermKind::Lit(Lit::Real(x)))
 }
 
 pub fn int(n: i64) -> Term {
-    term(Kind::Lit(Lit::Int(n)))
+    term(TermKind::Lit(Lit::Int(n)))
 }
 
 pub fn boolean(b: bool) -> Term {
-    term(Kind::Lit(Lit::Bool(b)))
+    term(TermKind::Lit(Lit::Bool(b)))
 }
 
 pub fn text(s: &str) -> Term {
-    term(Kind::Lit(Lit::String(Name::new(s))))
+    term(TermKind::Lit(Lit::String(Name::new(s))))
 }
 
 pub fn unit() -> Term {
-    term(Kind::Lit(Lit::Unit))
+    term(TermKind::Lit(Lit::Unit))
 }
 
 pub fn global(id: u32) -> Term {
-    term(Kind::Global(GlobalId(id)))
+    term(TermKind::Global(GlobalId(id)))
 }
 
 pub fn lam(ty: Ty, body: impl FnOnce(Term) -> Term) -> Term {
     let (b, x) = binder("x", ty);
-    term(Kind::Lam(b, Box::new(body(x))))
+    term(TermKind::Lam(b, Box::new(body(x))))
 }
 
 /// `λ(x, y)` of a tuple of these types, bound by a `let` of projections.
@@ -128,16 +128,16 @@ pub fn split(ty: &Ty, tuple: Term, body: impl FnOnce(&[Term]) -> Term) -> Term {
         bindings.push((b, proj(ty, i, tuple.clone())));
         vars.push(x);
     }
-    term(Kind::Let(bindings, Box::new(body(&vars))))
+    term(TermKind::Let(bindings, Box::new(body(&vars))))
 }
 
 pub fn app(f: Term, arg: Term) -> Term {
-    term(Kind::App(Box::new(f), Box::new(arg)))
+    term(TermKind::App(Box::new(f), Box::new(arg)))
 }
 
 pub fn let_(ty: Ty, value: Term, body: impl FnOnce(Term) -> Term) -> Term {
     let (b, x) = binder("v", ty);
-    term(Kind::Let(vec![(b, value)], Box::new(body(x))))
+    term(TermKind::Let(vec![(b, value)], Box::new(body(x))))
 }
 
 /// `let rec f(x) = …  in …`
@@ -149,29 +149,29 @@ pub fn letrec(
 ) -> Term {
     let (b, f) = binder("go", Ty::fun(from.clone(), to));
     let inner = lam(from, |x| function(f.clone(), x));
-    term(Kind::LetRec(b, Box::new(inner), Box::new(body(f))))
+    term(TermKind::LetRec(b, Box::new(inner), Box::new(body(f))))
 }
 
 pub fn tuple(types: &[Ty], components: Vec<Term>) -> Term {
-    term(Kind::Tuple(tuple_ty(types), components))
+    term(TermKind::Tuple(tuple_ty(types), components))
 }
 
 pub fn proj(ty: &Ty, index: usize, tuple: Term) -> Term {
-    term(Kind::Proj(ty.clone(), index, Box::new(tuple)))
+    term(TermKind::Proj(ty.clone(), index, Box::new(tuple)))
 }
 
 pub fn if_(condition: Term, yes: Term, no: Term) -> Term {
-    term(Kind::If(Box::new(condition), Box::new(yes), Box::new(no)))
+    term(TermKind::If(Box::new(condition), Box::new(yes), Box::new(no)))
 }
 
 pub fn array(element: Ty, items: Vec<Term>) -> Term {
-    term(Kind::Array(element, items))
+    term(TermKind::Array(element, items))
 }
 
 pub fn build(element: Ty, count: Term, body: impl FnOnce(Term) -> Term) -> Term {
     let (index, i) = binder("i", Ty::Int);
     let body = body(i);
-    term(Kind::Build(Box::new(Build { count, index, body, element })))
+    term(TermKind::Build(Box::new(Build { count, index, body, element })))
 }
 
 /// `loop s = init for i < count do body(s, i)`
@@ -180,7 +180,7 @@ pub fn loop_(ty: Ty, init: Term, count: Term, body: impl FnOnce(Term, Term) -> T
     let (index, i) = binder("i", Ty::Int);
     let body = body(s, i);
     let control = Control::Count { index, count };
-    term(Kind::Loop(Box::new(Loop { state, init, control, body })))
+    term(TermKind::Loop(Box::new(Loop { state, init, control, body })))
 }
 
 /// A counted loop over a tuple, whose components the body gets.
@@ -204,23 +204,23 @@ pub fn while_(
     let (state, s) = binder("s", ty);
     let (condition, body) = (condition(s.clone()), body(s));
     let control = Control::While(condition);
-    term(Kind::Loop(Box::new(Loop { state, init, control, body })))
+    term(TermKind::Loop(Box::new(Loop { state, init, control, body })))
 }
 
 pub fn nil(element: Ty) -> Term {
-    term(Kind::Con(DataId(0), Rc::new([element]), 0, vec![]))
+    term(TermKind::Con(DataId(0), Rc::new([element]), 0, vec![]))
 }
 
 pub fn cons(element: Ty, head: Term, tail: Term) -> Term {
-    term(Kind::Con(DataId(0), Rc::new([element]), 1, vec![head, tail]))
+    term(TermKind::Con(DataId(0), Rc::new([element]), 1, vec![head, tail]))
 }
 
 pub fn nothing(element: Ty) -> Term {
-    term(Kind::Con(DataId(1), Rc::new([element]), 0, vec![]))
+    term(TermKind::Con(DataId(1), Rc::new([element]), 0, vec![]))
 }
 
 pub fn just(element: Ty, value: Term) -> Term {
-    term(Kind::Con(DataId(1), Rc::new([element]), 1, vec![value]))
+    term(TermKind::Con(DataId(1), Rc::new([element]), 1, vec![value]))
 }
 
 /// `case list of { Nil -> … | head :: tail -> … }`
@@ -237,7 +237,7 @@ pub fn case_list(
         Arm { tag: 1, binders: vec![head, tail], body: more(h, t) },
     ];
     let data = (DataId(0), Rc::new([element]) as Rc<[Ty]>);
-    term(Kind::Case(Box::new(Case { scrutinee: list, data, arms, default: None })))
+    term(TermKind::Case(Box::new(Case { scrutinee: list, data, arms, default: None })))
 }
 
 /// `case maybe of { Nothing -> … | Just(x) -> … }`
@@ -248,13 +248,13 @@ pub fn case_maybe(element: Ty, maybe: Term, none: Term, some: impl FnOnce(Term) 
         Arm { tag: 1, binders: vec![binder], body: some(x) },
     ];
     let data = (DataId(1), Rc::new([element]) as Rc<[Ty]>);
-    term(Kind::Case(Box::new(Case { scrutinee: maybe, data, arms, default: None })))
+    term(TermKind::Case(Box::new(Case { scrutinee: maybe, data, arms, default: None })))
 }
 
 // Operations
 
 pub fn prim(prim: Prim, args: Vec<Term>) -> Term {
-    term(Kind::Prim(prim, args))
+    term(TermKind::Prim(prim, args))
 }
 
 pub fn real1(op: RealOp, a: Term) -> Term {
@@ -353,7 +353,7 @@ pub fn sizes(pattern: SizePattern, ty: Ty, value: Term, given: Vec<Term>) -> Ter
 }
 
 pub fn diff(op: DiffOp, from: Ty, to: Ty, args: Vec<Term>) -> Term {
-    term(Kind::Diff(Diff { op, from, to }, args))
+    term(TermKind::Diff(Diff { op, from, to }, args))
 }
 
 /// `rd(f, x, 1.0)`

@@ -1,7 +1,7 @@
 //! Models of BridgeStan: a log density with its data.
 
 use super::{data, elem, locals, rank, released, shape, short, KnownSizes, POOL};
-use crate::c::library::{Exported, Leaf};
+use crate::c::library::{CValue, Exported};
 use crate::c::literal::string;
 use diffeo_array::ir::Elem;
 use std::fmt::Write;
@@ -113,7 +113,7 @@ impl Bridgestan {
     }
 
     /// Each size of a parameter is a number, that of data, or an Int among the data.
-    fn sizes_are_known(&self, own: &[Leaf], given: &[Leaf]) -> Result<(), String> {
+    fn sizes_are_known(&self, own: &[CValue], given: &[CValue]) -> Result<(), String> {
         for leaf in own {
             for size in leaf.sizes.iter().take(rank(leaf)) {
                 let known = size.parse::<u64>().is_ok()
@@ -146,7 +146,7 @@ impl Bridgestan {
 }
 
 /// Names are not used twice, and no value is a text or has too many indices.
-fn distinct(leaves: &[Leaf]) -> Result<(), String> {
+fn distinct(leaves: &[CValue]) -> Result<(), String> {
     for (i, leaf) in leaves.iter().enumerate() {
         let name = short(leaf);
         if leaves[..i].iter().any(|other| short(other) == name) {
@@ -163,7 +163,7 @@ fn distinct(leaves: &[Leaf]) -> Result<(), String> {
     Ok(())
 }
 
-fn letter(leaf: &Leaf) -> char {
+fn letter(leaf: &CValue) -> char {
     match elem(leaf) {
         Some(Elem::Int) => 'i',
         Some(Elem::Bool) => 'b',
@@ -172,7 +172,7 @@ fn letter(leaf: &Leaf) -> char {
 }
 
 /// The row of a table for a value.
-fn datum(leaf: &Leaf) -> String {
+fn datum(leaf: &CValue) -> String {
     let rank = rank(leaf);
     let size = |i: usize| string(leaf.sizes.get(i).map_or("", String::as_str));
     let sizes: Vec<String> = (0..rank.max(1)).map(size).collect();
@@ -185,7 +185,7 @@ fn datum(leaf: &Leaf) -> String {
 }
 
 /// A parameter within the vector of all.
-fn at(i: usize, leaf: &Leaf, theta: &str) -> String {
+fn at(i: usize, leaf: &CValue, theta: &str) -> String {
     match rank(leaf) {
         0 => format!(", {theta}[m->at[{i}]]"),
         _ => format!(", {theta} + m->at[{i}], m->shape[{i}]"),
@@ -193,7 +193,7 @@ fn at(i: usize, leaf: &Leaf, theta: &str) -> String {
 }
 
 /// A value among the data.
-fn datum_at(i: usize, leaf: &Leaf) -> String {
+fn datum_at(i: usize, leaf: &CValue) -> String {
     let get = match letter(leaf) {
         'i' => "INTS",
         'b' => "BOOLS",
@@ -206,10 +206,10 @@ fn datum_at(i: usize, leaf: &Leaf) -> String {
 }
 
 /// Statements that copy results from a number on to their places in a vector, whose name may be indented.
-fn gathered(function: &Exported, first: usize, own: &[Leaf], to: &str) -> String {
+fn gathered(function: &Exported, first: usize, own: &[CValue], to: &str) -> String {
     let name = to.trim_start();
     let indent = &to[..to.len() - name.len()];
-    let copy = |(i, leaf): (usize, &Leaf)| {
+    let copy = |(i, leaf): (usize, &CValue)| {
         let result = data(&function.results[first + i], first + i);
         match rank(leaf) {
             0 => format!("  {indent}{name}[m->at[{i}]] = r{};\n", first + i),

@@ -4,7 +4,7 @@
 //! of the latter along tangents. They take what `f` takes, what it gives (which is not read), then tangents or cotangents.
 
 use super::{data, elem, locals, rank, released, shape, KnownSizes, POOL};
-use crate::c::library::{Crossing, Exported, Leaf};
+use crate::c::library::{CValue, Crossing, Exported};
 use crate::c::literal::string;
 use diffeo_array::ir::Elem;
 use std::fmt::Write;
@@ -39,7 +39,7 @@ enum Side {
 use Side::{Gives, Takes};
 
 /// A value as CasADi sees it: what its name begins with, and the value.
-type Slot<'f> = (&'static str, &'f Leaf);
+type Slot<'f> = (&'static str, &'f CValue);
 
 /// A call of a function of the library.
 struct Call<'f> {
@@ -129,7 +129,7 @@ impl Casadi {
     }
 
     /// Rows and columns.
-    fn sizes(&self, leaf: &Leaf, function: &str) -> Result<[u64; 2], String> {
+    fn sizes(&self, leaf: &CValue, function: &str) -> Result<[u64; 2], String> {
         let name = &leaf.name;
         if leaf.crossing == Crossing::Text || rank(leaf) > 2 {
             let what = if rank(leaf) > 2 { "has more than two indices" } else { "is a text" };
@@ -226,7 +226,7 @@ impl Casadi {
 }
 
 /// The type of elements, and what ends the names of what takes and gives them.
-fn kind(leaf: &Leaf) -> (&'static str, &'static str) {
+fn kind(leaf: &CValue) -> (&'static str, &'static str) {
     match elem(leaf) {
         Some(Elem::Int) => ("int64_t", "ints"),
         Some(Elem::Bool) => ("bool", "bools"),

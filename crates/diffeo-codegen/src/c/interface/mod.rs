@@ -11,7 +11,7 @@ mod xla;
 pub use bridgestan::Bridgestan;
 pub use casadi::{Casadi, Companions};
 
-use super::library::{Crossing, Exported, Leaf, Refused};
+use super::library::{CValue, Crossing, Exported, Refused};
 use diffeo_array::ir::Elem;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -58,7 +58,7 @@ impl Interface {
 }
 
 /// How many indices a value has.
-fn rank(leaf: &Leaf) -> usize {
+fn rank(leaf: &CValue) -> usize {
     match leaf.crossing {
         Crossing::Array(_, rank) => usize::from(rank),
         Crossing::Scalar(_) | Crossing::Text => 0,
@@ -66,7 +66,7 @@ fn rank(leaf: &Leaf) -> usize {
 }
 
 /// What the elements are; none for texts.
-fn elem(leaf: &Leaf) -> Option<Elem> {
+fn elem(leaf: &CValue) -> Option<Elem> {
     match leaf.crossing {
         Crossing::Array(elem, _) | Crossing::Scalar(elem) => Some(elem),
         Crossing::Text => None,
@@ -74,7 +74,7 @@ fn elem(leaf: &Leaf) -> Option<Elem> {
 }
 
 /// The type of the local variable that takes a result.
-fn result_type(leaf: &Leaf) -> String {
+fn result_type(leaf: &CValue) -> String {
     match leaf.crossing {
         Crossing::Scalar(elem) => super::library::c_type(elem).0.to_string(),
         Crossing::Array(elem, rank) => {
@@ -85,7 +85,7 @@ fn result_type(leaf: &Leaf) -> String {
 }
 
 /// Declarations of the local variables for results, `r0` and so on.
-fn locals(results: &[Leaf]) -> String {
+fn locals(results: &[CValue]) -> String {
     let mut text = String::new();
     for (i, leaf) in results.iter().enumerate() {
         // Writing to a string does not fail.
@@ -95,7 +95,7 @@ fn locals(results: &[Leaf]) -> String {
 }
 
 /// The data of a result: an expression for where it begins.
-fn data(leaf: &Leaf, i: usize) -> String {
+fn data(leaf: &CValue, i: usize) -> String {
     if rank(leaf) > 0 {
         format!("r{i}.data")
     } else {
@@ -104,7 +104,7 @@ fn data(leaf: &Leaf, i: usize) -> String {
 }
 
 /// The sizes of a result, an expression.
-fn shape(leaf: &Leaf, i: usize) -> String {
+fn shape(leaf: &CValue, i: usize) -> String {
     if rank(leaf) > 0 {
         format!("r{i}.shape")
     } else {
@@ -113,13 +113,13 @@ fn shape(leaf: &Leaf, i: usize) -> String {
 }
 
 /// Statements that free the results, indented so.
-fn released(results: &[Leaf], indent: &str) -> String {
+fn released(results: &[CValue], indent: &str) -> String {
     let arrays = results.iter().enumerate().filter(|(_, leaf)| rank(leaf) > 0);
     arrays.map(|(i, _)| format!("{indent}NAME_release(r{i}.data);\n")).collect()
 }
 
 /// What a value is called by those who do not see the parameters: a field of a record by its own name.
-fn short(leaf: &Leaf) -> String {
+fn short(leaf: &CValue) -> String {
     match leaf.path.get(1) {
         Some(field) if field.starts_with(|c: char| c.is_alphabetic()) => leaf.path[1..].join("_"),
         _ => leaf.path.join("_"),

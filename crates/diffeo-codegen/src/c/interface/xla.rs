@@ -1,7 +1,7 @@
 //! Handlers of XLA's foreign function interface.
 
 use super::{data, elem, locals, rank, released, shape, POOL};
-use crate::c::library::{c_type, Crossing, Exported, Leaf};
+use crate::c::library::{c_type, CValue, Crossing, Exported};
 use crate::c::literal::string;
 use diffeo_array::ir::Elem;
 use std::fmt::Write;
@@ -19,7 +19,7 @@ pub(super) fn source(functions: &[Exported]) -> Result<String, String> {
 }
 
 /// The number that XLA has for a type.
-fn dtype(function: &Exported, leaf: &Leaf) -> Result<u8, String> {
+fn dtype(function: &Exported, leaf: &CValue) -> Result<u8, String> {
     let elem = elem(leaf).ok_or_else(|| {
         format!("XLA has no texts, and `{}` is one in `{}`", leaf.name, function.name)
     })?;

@@ -1,7 +1,7 @@
 //! Operands, addresses and expressions.
 
 use super::{llvm_type, real, Emitter, NOTHING};
-use crate::low::{Address, Binary, Compare, Expr, Operand, Reg, Ty, Unary};
+use crate::low::{Address, Binary, Compare, Expr, LowTy, Operand, Reg, Unary};
 use crate::runtime;
 use diffeo_calculus::prim::{RealOp, Rounding};
 
@@ -114,7 +114,7 @@ impl Emitter<'_, '_> {
                 let [condition, a, b] = [*condition, *a, *b].map(|x| self.operand(x));
                 self.compute(format_args!("select i1 {condition}, {ty} {a}, {ty} {b}"))
             }
-            Expr::Load(Ty::Bool, address) => {
+            Expr::Load(LowTy::Bool, address) => {
                 let (at, access) = (self.address(address, true), self.access());
                 let byte = self.compute(format_args!("load i8, ptr {at}{access}"));
                 self.compute(format_args!("trunc i8 {byte} to i1"))

@@ -11,12 +11,12 @@ pub(super) mod plan;
 use super::{llvm_type, real, Emitter};
 use crate::low::opt::scratch;
 use crate::low::{
-    Address, Binary, Compare, Expr, For, FunctionId, Operand, Reg, Runtime, Stmt, Ty, Unary,
+    Address, Binary, Compare, Expr, For, FunctionId, LowTy, Operand, Reg, Runtime, Stmt, Unary,
 };
 use crate::runtime;
 use diffeo_array::ir::Reduction;
 use diffeo_calculus::prim::{RealOp, Rounding};
-use plan::{Class, Plan, Stride};
+use plan::{LaneClass, LanePlan, Stride};
 use std::fmt::Write;
 use std::rc::Rc;
 
@@ -28,7 +28,7 @@ const BLOCK: i64 = 1 << 14;
 
 /// The lanes of the open loop.
 pub(super) struct Lanes {
-    plan: Rc<Plan>,
+    plan: Rc<LanePlan>,
     /// The numbers of the lanes.
     numbers: String,
     /// The lanes that are here.
@@ -44,13 +44,14 @@ pub(super) struct Lanes {
 impl Emitter<'_, '_> {
     /// Allocates stack slots for the lanes of registers that are set several times, and for copies.
     pub(super) fn room_for_lanes(&mut self) {
-        let mut plans: Vec<Rc<Plan>> = self.plans.values().map(|(_, plan)| plan.clone()).collect();
+        let mut plans: Vec<Rc<LanePlan>> =
+            self.plans.values().map(|(_, plan)| plan.clone()).collect();
         plans.sort_unstable_by_key(|plan| plan.number);
         for plan in plans {
             let mut registers: Vec<Reg> = plan.classes.keys().copied().collect();
             registers.sort_unstable();
             for r in registers {
-                if plan.classes[&r] == Class::Varying && !self.facts.once[r.0 as usize] {
+                if plan.classes[&r] == LaneClass::Varying && !self.facts.once[r.0 as usize] {
                     let ty = vector(plan.width, self.ty(r));
                     let _ =
                         writeln!(self.out, "  %w{}.{} = alloca {ty}, align 64", plan.number, r.0);
@@ -61,7 +62,7 @@ impl Emitter<'_, '_> {
             }
             if plan.scatters {
                 let n = plan.number;
-                for (what, ty) in [("at", Ty::Ptr), ("value", Ty::Real)] {
+                for (what, ty) in [("at", LowTy::Ptr), ("value", LowTy::Real)] {
                     let ty = vector(plan.width, ty);
                     let _ = writeln!(self.out, "  %{what}{n} = alloca {ty}, align 64");
                 }
@@ -74,7 +75,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Emits a loop in lanes, and as it is for few steps.
-    pub(super) fn in_lanes(&mut self, step: &For, plan: &Rc<Plan>) {
+    pub(super) fn in_lanes(&mut self, step: &For, plan: &Rc<LanePlan>) {
         let (from, to) = (self.operand(step.from), self.operand(step.to));
         let steps = self.compute(format_args!("sub i64 {to}, {from}"));
         let mut many = self.compute(format_args!("icmp sge i64 {steps}, {}", plan.least));
@@ -109,7 +110,7 @@ impl Emitter<'_, '_> {
         self.begin(end);
     }
 
-    fn blocks_of_lanes(&mut self, step: &For, plan: &Rc<Plan>, from: &str, to: &str) {
+    fn blocks_of_lanes(&mut self, step: &For, plan: &Rc<LanePlan>, from: &str, to: &str) {
         let width = plan.width;
         for (register, how) in &step.reductions {
             let neutral = match how {
@@ -117,7 +118,7 @@ impl Emitter<'_, '_> {
                 Reduction::Max => f64::NEG_INFINITY,
                 Reduction::Min => f64::INFINITY,
             };
-            let (ty, value) = (vector(width, Ty::Real), all(width, Ty::Real, &real(neutral)));
+            let (ty, value) = (vector(width, LowTy::Real), all(width, LowTy::Real, &real(neutral)));
             self.line(format_args!("store {ty} {value}, ptr %w{}.{}", plan.number, register.0));
         }
         for r in &plan.kept {
@@ -137,8 +138,8 @@ impl Emitter<'_, '_> {
         self.line(format_args!("{index} = phi i64 [ {from}, %{before} ], [ {next}, %{latch} ]"));
         self.set(step.index, index.clone());
         let left = self.compute(format_args!("sub i64 {to}, {index}"));
-        let left = self.splat(width, Ty::Int, &left);
-        let ints = vector(width, Ty::Int);
+        let left = self.splat(width, LowTy::Int, &left);
+        let ints = vector(width, LowTy::Int);
         let mask = self.compute(format_args!("icmp slt {ints} {numbers}, {left}"));
         let reduced: Vec<Reg> = step.reductions.iter().map(|(register, _)| *register).collect();
         let around = self.reduced.len();
@@ -182,9 +183,9 @@ impl Emitter<'_, '_> {
     }
 
     /// Combines a reduced register with what the lanes have.
-    fn reduce_lanes(&mut self, register: Reg, how: Reduction, plan: &Plan) {
+    fn reduce_lanes(&mut self, register: Reg, how: Reduction, plan: &LanePlan) {
         let width = plan.width;
-        let ty = vector(width, Ty::Real);
+        let ty = vector(width, LowTy::Real);
         let lanes = self.compute(format_args!("load {ty}, ptr %w{}.{}", plan.number, register.0));
         let before = self.operand(Operand::Reg(register));
         let value = match how {
@@ -259,23 +260,23 @@ impl Emitter<'_, '_> {
                 true
             }
             Stmt::Set(register, expr) => match plan.class(Operand::Reg(*register)) {
-                Class::Varying => {
+                LaneClass::Varying => {
                     let value = self.lane_expr(*register, expr, &plan);
                     self.set_lanes(*register, value, &plan);
                     true
                 }
-                Class::Inside => {
+                LaneClass::Inside => {
                     let value = self.inside(expr, &plan);
                     self.set(*register, value);
                     true
                 }
-                Class::Uniform | Class::Linear(_) | Class::Block => false,
+                LaneClass::Uniform | LaneClass::Linear(_) | LaneClass::Block => false,
             },
             Stmt::Store(ty, address, value) => {
                 self.lane_store(*ty, address, *value, &plan);
                 true
             }
-            Stmt::If(on, then, otherwise) if plan.class(*on) != Class::Uniform => {
+            Stmt::If(on, then, otherwise) if plan.class(*on) != LaneClass::Uniform => {
                 self.diverge(*on, then, otherwise);
                 true
             }
@@ -301,7 +302,7 @@ impl Emitter<'_, '_> {
     }
 
     /// A block with room for the data of all lanes, or the one that was made before.
-    fn make_block(&mut self, register: Reg, args: &[Operand], plan: &Plan) {
+    fn make_block(&mut self, register: Reg, args: &[Operand], plan: &LanePlan) {
         let kept = plan.kept.contains(&register);
         let slot = format!("%k{}.{}", plan.number, register.0);
         let [make, end] = [(); 2].map(|()| self.label());
@@ -333,8 +334,8 @@ impl Emitter<'_, '_> {
     fn diverge(&mut self, on: Operand, then: &[Stmt], otherwise: &[Stmt]) {
         let on = self.wide(on);
         let Some(lanes) = &mut self.lanes else { return };
-        let bools = vector(lanes.plan.width, Ty::Bool);
-        let ones = all(lanes.plan.width, Ty::Bool, "true");
+        let bools = vector(lanes.plan.width, LowTy::Bool);
+        let ones = all(lanes.plan.width, LowTy::Bool, "true");
         let around = (lanes.mask.clone(), std::mem::replace(&mut lanes.divergent, true));
         let mask = around.0.clone();
         let first = self.compute(format_args!("and {bools} {mask}, {on}"));
@@ -358,7 +359,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Gives the lanes that are here a value.
-    fn set_lanes(&mut self, register: Reg, value: String, plan: &Plan) {
+    fn set_lanes(&mut self, register: Reg, value: String, plan: &LanePlan) {
         let i = register.0 as usize;
         if self.facts.once[i] {
             self.values[i] = value;
@@ -370,7 +371,7 @@ impl Emitter<'_, '_> {
         let ty = vector(plan.width, self.ty(register));
         let mut value = value;
         if some {
-            let bools = vector(plan.width, Ty::Bool);
+            let bools = vector(plan.width, LowTy::Bool);
             let old = self.compute(format_args!("load {ty}, ptr %w{}.{i}", plan.number));
             value = self.compute(format_args!("select {bools} {mask}, {ty} {value}, {ty} {old}"));
         }
@@ -378,7 +379,7 @@ impl Emitter<'_, '_> {
     }
 
     /// A number for all lanes.
-    fn splat(&mut self, width: u32, ty: Ty, value: &str) -> String {
+    fn splat(&mut self, width: u32, ty: LowTy, value: &str) -> String {
         let (lanes, one) = (vector(width, ty), llvm_type(ty));
         let first =
             self.compute(format_args!("insertelement {lanes} poison, {one} {value}, i64 0"));
@@ -391,16 +392,16 @@ impl Emitter<'_, '_> {
     fn linear(&mut self, first: &str, stride: Stride) -> String {
         let Some(lanes) = &self.lanes else { return String::new() };
         let (width, numbers) = (lanes.plan.width, lanes.numbers.clone());
-        let ints = vector(width, Ty::Int);
+        let ints = vector(width, LowTy::Int);
         let by = match stride {
-            Stride::By(n) => all(width, Ty::Int, &n.to_string()),
+            Stride::By(n) => all(width, LowTy::Int, &n.to_string()),
             Stride::Times(register) => {
                 let stride = self.operand(Operand::Reg(register));
-                self.splat(width, Ty::Int, &stride)
+                self.splat(width, LowTy::Int, &stride)
             }
         };
         let steps = self.compute(format_args!("mul {ints} {numbers}, {by}"));
-        let first = self.splat(width, Ty::Int, first);
+        let first = self.splat(width, LowTy::Int, first);
         self.compute(format_args!("add {ints} {first}, {steps}"))
     }
 
@@ -411,14 +412,14 @@ impl Emitter<'_, '_> {
         let number = lanes.plan.number;
         let ty = self.operand_ty(operand);
         match (operand, class) {
-            (Operand::Reg(register), Class::Varying) => {
+            (Operand::Reg(register), LaneClass::Varying) => {
                 let i = register.0 as usize;
                 if self.facts.once[i] {
                     return self.values[i].clone();
                 }
                 self.compute(format_args!("load {}, ptr %w{number}.{i}", vector(width, ty)))
             }
-            (_, Class::Linear(stride)) => {
+            (_, LaneClass::Linear(stride)) => {
                 let first = self.operand(operand);
                 self.linear(&first, stride)
             }
@@ -434,9 +435,9 @@ impl Emitter<'_, '_> {
     }
 
     /// An address in a block of the loop's own.
-    fn inside(&mut self, expr: &Expr, plan: &Plan) -> String {
+    fn inside(&mut self, expr: &Expr, plan: &LanePlan) -> String {
         match expr {
-            Expr::Offset(address) if plan.class(address.base) == Class::Inside => {
+            Expr::Offset(address) if plan.class(address.base) == LaneClass::Inside => {
                 self.own(address, plan)
             }
             expr => {
@@ -451,7 +452,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The address of the elements of all lanes, at an index that they share.
-    fn own(&mut self, address: &Address, plan: &Plan) -> String {
+    fn own(&mut self, address: &Address, plan: &LanePlan) -> String {
         let base = self.operand(address.base);
         let index = self.operand(address.index);
         let unit = if address.scale == 8 { "i64" } else { "i8" };
@@ -479,50 +480,50 @@ impl Emitter<'_, '_> {
     }
 
     /// Where the lanes find their elements: one address behind which they lie side by side, or one for each.
-    fn places(&mut self, address: &Address, plan: &Plan) -> Place {
+    fn places(&mut self, address: &Address, plan: &LanePlan) -> LaneAddress {
         let (base, index) = (plan.class(address.base), plan.class(address.index));
-        let by_one = Class::Linear(Stride::By(1));
+        let by_one = LaneClass::Linear(Stride::By(1));
         match (base, index) {
-            (Class::Inside, Class::Uniform) => Place::Own(self.own(address, plan)),
-            (Class::Inside, _) => {
-                let ints = vector(plan.width, Ty::Int);
+            (LaneClass::Inside, LaneClass::Uniform) => LaneAddress::Own(self.own(address, plan)),
+            (LaneClass::Inside, _) => {
+                let ints = vector(plan.width, LowTy::Int);
                 let indices = self.wide(address.index);
-                let by = all(plan.width, Ty::Int, &plan.width.to_string());
+                let by = all(plan.width, LowTy::Int, &plan.width.to_string());
                 let numbers = self.lanes.as_ref().map(|l| l.numbers.clone()).unwrap_or_default();
                 let indices = self.compute(format_args!("mul {ints} {indices}, {by}"));
                 let indices = self.compute(format_args!("add {ints} {indices}, {numbers}"));
                 let base = self.operand(address.base);
                 let offset = address.offset * i64::from(plan.width);
-                Place::Each(self.addresses(&base, address.scale, &indices, offset))
+                LaneAddress::Each(self.addresses(&base, address.scale, &indices, offset))
             }
-            (Class::Uniform, class) if class == by_one => {
-                Place::Together(self.address(address, false))
+            (LaneClass::Uniform, class) if class == by_one => {
+                LaneAddress::Together(self.address(address, false))
             }
-            (class, Class::Uniform) if class == by_one && address.scale == 8 => {
-                Place::Together(self.address(address, false))
+            (class, LaneClass::Uniform) if class == by_one && address.scale == 8 => {
+                LaneAddress::Together(self.address(address, false))
             }
-            (Class::Linear(stride), _) => {
+            (LaneClass::Linear(stride), _) => {
                 let first = self.address(&Address { index: Operand::Int(0), ..*address }, false);
                 let index = self.operand(address.index);
                 let indices = self.linear(&index, stride);
-                Place::Each(self.addresses(&first, address.scale, &indices, 0))
+                LaneAddress::Each(self.addresses(&first, address.scale, &indices, 0))
             }
             (_, _) => {
                 let base = self.operand(address.base);
                 let indices = self.wide(address.index);
-                Place::Each(self.addresses(&base, address.scale, &indices, address.offset))
+                LaneAddress::Each(self.addresses(&base, address.scale, &indices, address.offset))
             }
         }
     }
 
     /// Loads from an address for each lane that is here.
-    fn gather(&mut self, ty: Ty, at: &str) -> String {
+    fn gather(&mut self, ty: LowTy, at: &str) -> String {
         let Some(lanes) = &self.lanes else { return String::new() };
         let (width, mask) = (lanes.plan.width, lanes.mask.clone());
         let (unit, suffix) = memory(ty);
         let result = format!("<{width} x {unit}>");
         let params = format!("<{width} x ptr>, i32, <{width} x i1>, {result}");
-        let align = if ty == Ty::Bool { 1 } else { 8 };
+        let align = if ty == LowTy::Bool { 1 } else { 8 };
         let args = format!(
             "<{width} x ptr> {at}, i32 {align}, <{width} x i1> {mask}, {result} zeroinitializer"
         );
@@ -530,36 +531,42 @@ impl Emitter<'_, '_> {
         self.intrinsic("", &result, &name, &params, &args)
     }
 
-    fn lane_load(&mut self, register: Reg, ty: Ty, address: &Address, plan: &Plan) -> String {
+    fn lane_load(
+        &mut self,
+        register: Reg,
+        ty: LowTy,
+        address: &Address,
+        plan: &LanePlan,
+    ) -> String {
         if let Some((row, column)) = plan.copied.get(&register) {
             return self.load_copied(*row, *column, ty, address, plan);
         }
         let value = match self.places(address, plan) {
-            Place::Own(at) => {
+            LaneAddress::Own(at) => {
                 let (unit, _) = memory(ty);
-                let align = if ty == Ty::Bool { 1 } else { 8 };
+                let align = if ty == LowTy::Bool { 1 } else { 8 };
                 self.compute(format_args!(
                     "load <{} x {unit}>, ptr {at}, align {align}",
                     plan.width
                 ))
             }
-            Place::Together(at) => self.load_together(ty, &at),
-            Place::Each(at) => self.gather(ty, &at),
+            LaneAddress::Together(at) => self.load_together(ty, &at),
+            LaneAddress::Each(at) => self.gather(ty, &at),
         };
-        if ty == Ty::Bool {
+        if ty == LowTy::Bool {
             let width = plan.width;
             return self.compute(format_args!("trunc <{width} x i8> {value} to <{width} x i1>"));
         }
         value
     }
 
-    fn load_together(&mut self, ty: Ty, at: &str) -> String {
+    fn load_together(&mut self, ty: LowTy, at: &str) -> String {
         let Some(lanes) = &self.lanes else { return String::new() };
         let (width, mask) = (lanes.plan.width, lanes.mask.clone());
         let (unit, suffix) = memory(ty);
         let result = format!("<{width} x {unit}>");
         let params = format!("ptr, i32, <{width} x i1>, {result}");
-        let align = if ty == Ty::Bool { 1 } else { 8 };
+        let align = if ty == LowTy::Bool { 1 } else { 8 };
         let args =
             format!("ptr {at}, i32 {align}, <{width} x i1> {mask}, {result} zeroinitializer");
         let name = format!("llvm.masked.load.v{width}{suffix}.p0");
@@ -571,9 +578,9 @@ impl Emitter<'_, '_> {
         &mut self,
         row: usize,
         column: Operand,
-        ty: Ty,
+        ty: LowTy,
         address: &Address,
-        plan: &Plan,
+        plan: &LanePlan,
     ) -> String {
         let fits = self.lanes.as_ref().and_then(|l| l.copied.get(row).cloned()).unwrap_or_default();
         let [near, far, end] = [(); 3].map(|()| self.label());
@@ -582,7 +589,7 @@ impl Emitter<'_, '_> {
         let to = self.compute(format_args!(
             "getelementptr inbounds {lanes}, ptr %row{n}.{row}, i64 {column}"
         ));
-        let Place::Each(at) = self.places(address, plan) else { return String::new() };
+        let LaneAddress::Each(at) = self.places(address, plan) else { return String::new() };
         self.line(format_args!("br i1 {fits}, label %{near}, label %{far}"));
         self.begin(near.clone());
         let first = self.compute(format_args!("load {lanes}, ptr {to}, align 64"));
@@ -594,21 +601,21 @@ impl Emitter<'_, '_> {
         self.compute(format_args!("phi {lanes} [ {first}, %{near} ], [ {second}, %{far} ]"))
     }
 
-    fn lane_store(&mut self, ty: Ty, address: &Address, value: Operand, plan: &Plan) {
+    fn lane_store(&mut self, ty: LowTy, address: &Address, value: Operand, plan: &LanePlan) {
         let mut value = self.wide(value);
         let (width, (unit, suffix)) = (plan.width, memory(ty));
-        if ty == Ty::Bool {
+        if ty == LowTy::Bool {
             value = self.compute(format_args!("zext <{width} x i1> {value} to <{width} x i8>"));
         }
         let (mask, divergent) =
             self.lanes.as_ref().map(|l| (l.mask.clone(), l.divergent)).unwrap_or_default();
         let lanes = format!("<{width} x {unit}>");
-        let align = if ty == Ty::Bool { 1 } else { 8 };
+        let align = if ty == LowTy::Bool { 1 } else { 8 };
         match self.places(address, plan) {
-            Place::Own(at) if !divergent => {
+            LaneAddress::Own(at) if !divergent => {
                 self.line(format_args!("store {lanes} {value}, ptr {at}, align {align}"));
             }
-            Place::Own(at) | Place::Together(at) => {
+            LaneAddress::Own(at) | LaneAddress::Together(at) => {
                 let name = format!("llvm.masked.store.v{width}{suffix}.p0");
                 self.declare_intrinsic(
                     &name,
@@ -619,7 +626,7 @@ impl Emitter<'_, '_> {
                     "call void @{name}({lanes} {value}, ptr {at}, i32 {align}, <{width} x i1> {mask})"
                 ));
             }
-            Place::Each(at) => {
+            LaneAddress::Each(at) => {
                 let name = format!("llvm.masked.scatter.v{width}{suffix}.v{width}p0");
                 let params = format!("{lanes}, <{width} x ptr>, i32, <{width} x i1>");
                 self.declare_intrinsic(&name, "void", &params);
@@ -631,7 +638,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The value of an expression in all lanes.
-    fn lane_expr(&mut self, register: Reg, expr: &Expr, plan: &Plan) -> String {
+    fn lane_expr(&mut self, register: Reg, expr: &Expr, plan: &LanePlan) -> String {
         let width = plan.width;
         let ty = vector(width, self.ty(register));
         match expr {
@@ -645,8 +652,8 @@ impl Emitter<'_, '_> {
                 if matches!(op, Binary::IntDiv | Binary::IntRem) {
                     // The lanes that are not here may divide by anything.
                     let mask = self.lanes.as_ref().map(|l| l.mask.clone()).unwrap_or_default();
-                    let ones = all(width, Ty::Int, "1");
-                    let bools = vector(width, Ty::Bool);
+                    let ones = all(width, LowTy::Int, "1");
+                    let bools = vector(width, LowTy::Bool);
                     b = self.compute(format_args!("select {bools} {mask}, {ty} {b}, {ty} {ones}"));
                 }
                 let instruction = self.binary(register, *op);
@@ -676,19 +683,20 @@ impl Emitter<'_, '_> {
     }
 
     fn select(&mut self, width: u32, condition: &str, ty: &str, a: &str, b: &str) -> String {
-        let bools = vector(width, Ty::Bool);
+        let bools = vector(width, LowTy::Bool);
         self.compute(format_args!("select {bools} {condition}, {ty} {a}, {ty} {b}"))
     }
 
     fn lane_intrinsic(&mut self, name: &str, args: &[&str], width: u32) -> String {
-        let ty = vector(width, Ty::Real);
+        let ty = vector(width, LowTy::Real);
         let params = vec![ty.as_str(); args.len()].join(", ");
         let args: Vec<_> = args.iter().map(|arg| format!("{ty} {arg}")).collect();
         self.intrinsic("", &ty, &format!("llvm.{name}.v{width}f64"), &params, &args.join(", "))
     }
 
     fn lane_unary(&mut self, op: Unary, a: &str, width: u32) -> String {
-        let [reals, ints, bools] = [Ty::Real, Ty::Int, Ty::Bool].map(|ty| vector(width, ty));
+        let [reals, ints, bools] =
+            [LowTy::Real, LowTy::Int, LowTy::Bool].map(|ty| vector(width, ty));
         match op {
             Unary::Neg => self.compute(format_args!("fneg {reals} {a}")),
             Unary::Abs => self.lane_intrinsic("fabs", &[a], width),
@@ -703,14 +711,14 @@ impl Emitter<'_, '_> {
             Unary::FromBits => self.compute(format_args!("bitcast {ints} {a} to {reals}")),
             Unary::FromBool => self.compute(format_args!("zext {bools} {a} to {ints}")),
             Unary::Not => {
-                let ones = all(width, Ty::Bool, "true");
+                let ones = all(width, LowTy::Bool, "true");
                 self.compute(format_args!("xor {bools} {a}, {ones}"))
             }
         }
     }
 
     fn lane_math(&mut self, register: Reg, op: RealOp, a: &str, b: &str, width: u32) -> String {
-        let ty = vector(width, Ty::Real);
+        let ty = vector(width, LowTy::Real);
         let plain = match op {
             RealOp::Add => Binary::Add,
             RealOp::Sub => Binary::Sub,
@@ -720,11 +728,11 @@ impl Emitter<'_, '_> {
             RealOp::Sqrt => return self.lane_unary(Unary::Sqrt, a, width),
             RealOp::Abs => return self.lane_unary(Unary::Abs, a, width),
             RealOp::Sign => {
-                let zero = all(width, Ty::Real, &real(0.0));
+                let zero = all(width, LowTy::Real, &real(0.0));
                 let mut value = a.to_string();
                 for (condition, sign) in [("oeq", 0.0), ("olt", -1.0), ("ogt", 1.0)] {
                     let holds = self.compute(format_args!("fcmp {condition} {ty} {a}, {zero}"));
-                    let sign = all(width, Ty::Real, &real(sign));
+                    let sign = all(width, LowTy::Real, &real(sign));
                     value = self.select(width, &holds, &ty, &sign, &value);
                 }
                 return value;
@@ -741,7 +749,7 @@ impl Emitter<'_, '_> {
                 self.shared.rare.insert(name, function);
                 self.shared.widths.insert(width);
                 let (bools, mask) = (
-                    vector(width, Ty::Bool),
+                    vector(width, LowTy::Bool),
                     self.lanes.as_ref().map(|l| l.mask.clone()).unwrap_or_default(),
                 );
                 return self.compute(format_args!(
@@ -755,7 +763,7 @@ impl Emitter<'_, '_> {
 }
 
 /// Where lanes find their elements.
-enum Place {
+enum LaneAddress {
     /// In a block of the loop's own, side by side; of lanes that are not there, too.
     Own(String),
     /// Side by side.
@@ -769,21 +777,21 @@ fn compare(op: Compare) -> &'static str {
 }
 
 /// The type of a number for each lane.
-fn vector(width: u32, ty: Ty) -> String {
+fn vector(width: u32, ty: LowTy) -> String {
     format!("<{width} x {}>", llvm_type(ty))
 }
 
 /// The type of an element in memory, and its name in those of functions.
-fn memory(ty: Ty) -> (&'static str, &'static str) {
+fn memory(ty: LowTy) -> (&'static str, &'static str) {
     match ty {
-        Ty::Int | Ty::Ptr => ("i64", "i64"),
-        Ty::Real => ("double", "f64"),
-        Ty::Bool => ("i8", "i8"),
+        LowTy::Int | LowTy::Ptr => ("i64", "i64"),
+        LowTy::Real => ("double", "f64"),
+        LowTy::Bool => ("i8", "i8"),
     }
 }
 
 /// A constant for all lanes.
-fn all(width: u32, ty: Ty, value: &str) -> String {
+fn all(width: u32, ty: LowTy, value: &str) -> String {
     let one = format!("{} {value}", llvm_type(ty));
     format!("<{}>", vec![one; width as usize].join(", "))
 }

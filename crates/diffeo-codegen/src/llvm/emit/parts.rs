@@ -5,7 +5,7 @@
 //! each part that calls them. The cut depends on the program alone, so that results do not depend on the machine.
 
 use crate::low::opt::scratch::release_of;
-use crate::low::{FunctionId, Module};
+use crate::low::{FunctionId, LowModule};
 use hashbrown::HashSet;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -21,28 +21,31 @@ const MOST: usize = 8;
 const SMALL: usize = 60;
 
 /// The parts of a program.
-pub(super) struct Parts {
+pub(super) struct ProgramParts {
     /// The functions of each part, by index.
     pub parts: Vec<BTreeSet<usize>>,
     /// The functions that other parts call.
     pub shared: HashSet<usize>,
 }
 
-impl Parts {
+impl ProgramParts {
     /// Cuts a program. `apart` has the functions that are not to be inlined; `calls` the callees of each function, once
     /// for each call; `eager` cuts however small the program is.
     pub fn new(
-        module: &Module,
+        module: &LowModule,
         calls: &[Vec<usize>],
         apart: &HashSet<FunctionId>,
         eager: bool,
-    ) -> Parts {
+    ) -> ProgramParts {
         let sizes: Vec<usize> = module.functions.iter().map(|f| f.statements()).collect();
         let total: usize = sizes.iter().sum();
         let worth = (total / PART).clamp(1, MOST);
         let count = if eager { MOST } else { worth };
         if count == 1 {
-            return Parts { parts: vec![(0..sizes.len()).collect()], shared: HashSet::new() };
+            return ProgramParts {
+                parts: vec![(0..sizes.len()).collect()],
+                shared: HashSet::new(),
+            };
         }
         let mut sites = vec![Vec::new(); sizes.len()];
         for (caller, callees) in calls.iter().enumerate() {
@@ -102,7 +105,7 @@ impl Parts {
                 }
             }
         }
-        Parts { parts, shared }
+        ProgramParts { parts, shared }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Facts about a function: which registers are set once, before everything that reads them; which are used; which
 //! products may be fused.
 
-use crate::low::{Address, Binary, Expr, Function, Operand, Reg, Stmt};
+use crate::low::{Address, Binary, Expr, LowFunction, Operand, Reg, Stmt};
 use diffeo_array::ir::Reduction;
 use diffeo_base::deep;
 
@@ -18,18 +18,18 @@ pub(super) struct Facts {
 }
 
 /// The facts about a function.
-pub(super) fn facts(function: &Function) -> Facts {
+pub(super) fn facts(function: &LowFunction) -> Facts {
     let n = function.registers.len();
     let facts =
         Facts { once: vec![true; n], used: vec![false; n], fused: vec![false; n], statements: 0 };
     let mut walk =
-        Walk { facts, set: vec![false; n], visible: vec![false; n], defined: Vec::new() };
+        ScopeWalk { facts, set: vec![false; n], visible: vec![false; n], defined: Vec::new() };
     function.params.iter().for_each(|param| walk.set(*param));
     walk.list(&function.body);
     walk.facts
 }
 
-struct Walk {
+struct ScopeWalk {
     facts: Facts,
     /// By register: it has been set.
     set: Vec<bool>,
@@ -39,7 +39,7 @@ struct Walk {
     defined: Vec<Reg>,
 }
 
-impl Walk {
+impl ScopeWalk {
     fn set(&mut self, register: Reg) {
         let i = register.0 as usize;
         self.facts.used[i] = true;

@@ -2,7 +2,7 @@
 
 use super::{llvm_type, packs, returned, taken, Emitter, FIRST_RARE, SECOND_RARE};
 use crate::low::{
-    Blocks, Checked, Expr, For, FunctionId, Operand, Raise, Reg, Runtime, Stmt, Ty, NOWHERE,
+    Blocks, Checked, Expr, For, FunctionId, LowTy, Operand, Raise, Reg, Runtime, Stmt, NOWHERE,
 };
 use crate::runtime;
 use diffeo_array::ir::SiteId;
@@ -46,11 +46,11 @@ impl Emitter<'_, '_> {
                 let mut value = self.operand(*value);
                 let (at, access) = (self.address(address, true), self.access());
                 let mut to = llvm_type(*ty);
-                if *ty == Ty::Bool {
+                if *ty == LowTy::Bool {
                     value = self.compute(format_args!("zext i1 {value} to i8"));
                     to = "i8";
                 }
-                let align = if *ty == Ty::Bool { 1 } else { 8 };
+                let align = if *ty == LowTy::Bool { 1 } else { 8 };
                 self.line(format_args!("store {to} {value}, ptr {at}, align {align}{access}"));
             }
             Stmt::If(condition, then, otherwise) => self.branch(*condition, then, otherwise),
@@ -265,7 +265,7 @@ impl Emitter<'_, '_> {
                 self.fail();
             } else {
                 self.jump(NOTE);
-                self.failures.push((runtime::Open { function, site }, failed));
+                self.failures.push((runtime::OpenCall { function, site }, failed));
             }
             self.begin(go_on);
         }
@@ -283,10 +283,10 @@ impl Emitter<'_, '_> {
     fn word(&mut self, operand: Operand) -> String {
         let value = self.operand(operand);
         let conversion = match self.operand_ty(operand) {
-            Ty::Int => return value,
-            Ty::Real => "bitcast double",
-            Ty::Bool => "zext i1",
-            Ty::Ptr => "ptrtoint ptr",
+            LowTy::Int => return value,
+            LowTy::Real => "bitcast double",
+            LowTy::Bool => "zext i1",
+            LowTy::Ptr => "ptrtoint ptr",
         };
         self.compute(format_args!("{conversion} {value} to i64"))
     }
@@ -327,7 +327,7 @@ impl Emitter<'_, '_> {
         if !self.failures.is_empty() {
             let failures = std::mem::take(&mut self.failures);
             self.begin(NOTE.into());
-            let part = |e: &mut Self, of: fn(&runtime::Open) -> u32| {
+            let part = |e: &mut Self, of: fn(&runtime::OpenCall) -> u32| {
                 let choices: Vec<_> = failures
                     .iter()
                     .map(|(open, block)| format!("[ {}, %{block} ]", of(open)))
@@ -383,11 +383,11 @@ impl Emitter<'_, '_> {
             let at = self.at("%frame", 8 * i as i64);
             let value = self.operand(Operand::Reg(*param));
             match self.ty(*param) {
-                Ty::Bool => {
+                LowTy::Bool => {
                     let byte = self.compute(format_args!("zext i1 {value} to i8"));
                     self.line(format_args!("store i8 {byte}, ptr {at}, align 8"));
                 }
-                ty @ (Ty::Int | Ty::Real | Ty::Ptr) => {
+                ty @ (LowTy::Int | LowTy::Real | LowTy::Ptr) => {
                     let ty = llvm_type(ty);
                     self.line(format_args!("store {ty} {value}, ptr {at}, align 8"));
                 }
@@ -431,7 +431,7 @@ impl Emitter<'_, '_> {
         let mut text: Vec<String> = context.into_iter().collect();
         for (arg, ty) in args.iter().zip(function.params) {
             // A Bool is a word.
-            let value = if *ty == Ty::Int { self.word(*arg) } else { self.operand(*arg) };
+            let value = if *ty == LowTy::Int { self.word(*arg) } else { self.operand(*arg) };
             text.push(format!("{} {value}", llvm_type(*ty)));
         }
         let text = text.join(", ");

@@ -4,7 +4,7 @@
 //! mask of the lanes that want it. This version tests whether any lane does, and if so calls the library for each lane.
 //! It is inlined after vectorisation, so it costs a test.
 
-use super::{Shared, FIRST_RARE};
+use super::{EmitShared, FIRST_RARE};
 use crate::runtime;
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ pub(super) fn attribute(name: &str) -> String {
 }
 
 /// Defines the vector versions of the functions that are called.
-pub(super) fn define(shared: &mut Shared<'_>, text: &mut String) {
+pub(super) fn define(shared: &mut EmitShared<'_>, text: &mut String) {
     let functions = std::mem::take(&mut shared.rare);
     if functions.is_empty() {
         return;
@@ -47,7 +47,7 @@ pub(super) fn define(shared: &mut Shared<'_>, text: &mut String) {
     );
 }
 
-fn define_one(function: &runtime::Function, lanes: u32, metadata: usize, text: &mut String) {
+fn define_one(function: &runtime::RuntimeFunction, lanes: u32, metadata: usize, text: &mut String) {
     let name = function.name;
     let vector = format!("<{lanes} x double>");
     let _ = write!(

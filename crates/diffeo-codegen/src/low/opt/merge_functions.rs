@@ -1,7 +1,7 @@
 //! Function merging: of helper functions that do the same, the first is left. A comprehension may stand in several
 //! places, and the functions for its steps and its blocks are then the same each time.
 
-use crate::low::{Function, FunctionId, Module, Stmt, Ty};
+use crate::low::{FunctionId, LowFunction, LowModule, LowTy, Stmt};
 use diffeo_base::deep;
 use hashbrown::HashMap;
 
@@ -9,10 +9,10 @@ use hashbrown::HashMap;
 const ALIKE: usize = 8;
 
 /// What functions that do the same have in common at least: parameters, registers, statements and results.
-type Looks = (usize, usize, usize, Vec<Ty>);
+type Looks = (usize, usize, usize, Vec<LowTy>);
 
 /// Merges functions that do the same, among those behind the first `program`.
-pub(super) fn merge_functions(module: &mut Module, program: usize) {
+pub(super) fn merge_functions(module: &mut LowModule, program: usize) {
     let mut alike: HashMap<Looks, Vec<usize>> = HashMap::new();
     let mut first: Vec<usize> = (0..module.functions.len()).collect();
     for i in program..first.len() {
@@ -53,8 +53,8 @@ pub(super) fn merge_functions(module: &mut Module, program: usize) {
 }
 
 /// Whether two functions do the same, to the last bit: the sign of a zero is seen as text only.
-fn same(a: &Function, b: &Function) -> bool {
-    let parts = |f: &Function| (f.fallible, f.recursive, f.blocks.clone());
+fn same(a: &LowFunction, b: &LowFunction) -> bool {
+    let parts = |f: &LowFunction| (f.fallible, f.recursive, f.blocks.clone());
     a.registers == b.registers
         && a.params == b.params
         && parts(a) == parts(b)
@@ -63,7 +63,7 @@ fn same(a: &Function, b: &Function) -> bool {
 }
 
 /// Changes which functions a function refers to.
-fn rename(function: &mut Function, new: &dyn Fn(usize) -> usize) {
+fn rename(function: &mut LowFunction, new: &dyn Fn(usize) -> usize) {
     let renamed = |f: FunctionId| FunctionId(new(f.0 as usize) as u32);
     if let Some(blocks) = &mut function.blocks {
         blocks.task = renamed(blocks.task);
@@ -85,11 +85,11 @@ fn calls(stmts: &mut [Stmt], renamed: &dyn Fn(FunctionId) -> FunctionId) {
 #[cfg(test)]
 mod tests {
     use super::merge_functions;
-    use crate::low::{Function, FunctionId, Module, Operand, Stmt, Ty, NOWHERE};
+    use crate::low::{FunctionId, LowFunction, LowModule, LowTy, Operand, Stmt, NOWHERE};
     use std::sync::Arc;
 
-    fn function(name: &str, results: Vec<Ty>, body: Vec<Stmt>) -> Function {
-        Function {
+    fn function(name: &str, results: Vec<LowTy>, body: Vec<Stmt>) -> LowFunction {
+        LowFunction {
             name: name.into(),
             registers: Vec::new(),
             params: Vec::new(),
@@ -102,8 +102,8 @@ mod tests {
         }
     }
 
-    fn number(name: &str, x: f64) -> Function {
-        function(name, vec![Ty::Real], vec![Stmt::Return(vec![Operand::Real(x)])])
+    fn number(name: &str, x: f64) -> LowFunction {
+        function(name, vec![LowTy::Real], vec![Stmt::Return(vec![Operand::Real(x)])])
     }
 
     fn calls(callees: &[u32]) -> Vec<Stmt> {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn what_does_the_same_is_one_function() {
         let entry = function("entry", Vec::new(), calls(&[1, 2, 3, 4, 5, 6]));
-        let mut module = Module {
+        let mut module = LowModule {
             functions: vec![
                 entry,
                 number("zero", 0.0),

@@ -14,11 +14,11 @@ mod peel;
 pub(crate) mod scratch;
 mod strip_mine;
 
-use super::Module;
+use super::LowModule;
 
 /// What the passes are told.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Options {
+pub struct PassOptions {
     /// How many functions are the program's own; those behind them are helpers.
     pub program: usize,
     /// The number of statements from which on functions are outlined, if they have parts of a quarter of that.
@@ -33,7 +33,7 @@ pub struct Pass {
     /// Its name for people.
     pub name: &'static str,
     /// What it does.
-    pub run: fn(&mut Module, &Options),
+    pub run: fn(&mut LowModule, &PassOptions),
 }
 
 /// The passes in order.

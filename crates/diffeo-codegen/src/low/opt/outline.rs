@@ -8,7 +8,7 @@
 
 use crate::low::assigned::Assigned;
 use crate::low::visit::{fails, occurrences, own_occurrences, registers, returns, size};
-use crate::low::{Function, FunctionId, Module, Operand, Reg, Stmt, Ty, NOWHERE};
+use crate::low::{FunctionId, LowFunction, LowModule, LowTy, Operand, Reg, Stmt, NOWHERE};
 use diffeo_base::deep;
 use hashbrown::HashMap;
 use std::slice;
@@ -19,7 +19,7 @@ const WORDS: usize = 200;
 /// Outlining: see the head of the file. The first `program` functions are those of the program; the others are called
 /// in loops. Functions of fewer statements than `long` stay whole; each part, and what is left, has at least a quarter
 /// of that.
-pub(super) fn outline(module: &mut Module, program: usize, long: usize) {
+pub(super) fn outline(module: &mut LowModule, program: usize, long: usize) {
     let fallible: Vec<bool> = module.functions.iter().map(|f| f.fallible).collect();
     let mut parts = Vec::new();
     let first = module.functions.len();
@@ -33,10 +33,10 @@ pub(super) fn outline(module: &mut Module, program: usize, long: usize) {
 
 /// Takes the parts out of a long function; the first one of all has the index `first`.
 fn parts_of(
-    function: &mut Function,
+    function: &mut LowFunction,
     fallible: &[bool],
     (long, first): (usize, usize),
-    parts: &mut Vec<Function>,
+    parts: &mut Vec<LowFunction>,
 ) {
     let sizes: Vec<usize> = function.body.iter().map(|stmt| size(slice::from_ref(stmt))).collect();
     let mut left: usize = sizes.iter().sum();
@@ -52,7 +52,7 @@ fn parts_of(
             }
         });
     }
-    let mut flow = Flow::new(function);
+    let mut flow = DataFlow::new(function);
     function.params.iter().for_each(|reg| flow.assigned.define(*reg));
     let mut count = 0;
     for (i, size) in sizes.into_iter().enumerate() {
@@ -79,13 +79,13 @@ fn parts_of(
 /// Makes a function of a statement; gives its call, too, but for which function it is. Some registers are set before
 /// it, and some that are set then are needed.
 fn part(
-    function: &mut Function,
+    function: &mut LowFunction,
     i: usize,
     before: &[bool],
     needed: &dyn Fn(Reg) -> bool,
-) -> Option<(Function, impl FnOnce(FunctionId) -> Stmt)> {
+) -> Option<(LowFunction, impl FnOnce(FunctionId) -> Stmt)> {
     let stmt = &function.body[i];
-    let mut own = Flow::new(function);
+    let mut own = DataFlow::new(function);
     own.stmt(stmt);
     let (mut params, mut results) = (own.wanted, Vec::new());
     occurrences(stmt, &mut |reg, set| results.extend((set && needed(reg)).then_some(reg)));
@@ -100,7 +100,7 @@ fn part(
     }
     let stmt = std::mem::replace(&mut function.body[i], Stmt::Break);
     let returned = results.iter().copied().map(Operand::Reg).collect();
-    let mut made = Function {
+    let mut made = LowFunction {
         name: String::new(),
         registers: Vec::new(),
         params: params.clone(),
@@ -117,7 +117,7 @@ fn part(
 }
 
 /// Gives a function registers of its own.
-fn renumber(function: &mut Function, types: &[Ty]) {
+fn renumber(function: &mut LowFunction, types: &[LowTy]) {
     let mut new: HashMap<Reg, Reg> = HashMap::new();
     let mut own = Vec::new();
     let mut rename = |reg: &mut Reg| {
@@ -132,7 +132,7 @@ fn renumber(function: &mut Function, types: &[Ty]) {
 }
 
 /// What statements set, on every way, and read.
-struct Flow {
+struct DataFlow {
     assigned: Assigned,
     /// Those that were read and not set.
     wanted: Vec<Reg>,
@@ -140,10 +140,10 @@ struct Flow {
     loops: Vec<(usize, Vec<Vec<Reg>>)>,
 }
 
-impl Flow {
-    fn new(function: &Function) -> Flow {
+impl DataFlow {
+    fn new(function: &LowFunction) -> DataFlow {
         let assigned = Assigned::new(function.registers.len());
-        Flow { assigned, wanted: Vec::new(), loops: Vec::new() }
+        DataFlow { assigned, wanted: Vec::new(), loops: Vec::new() }
     }
 
     /// Whether what follows is reached.

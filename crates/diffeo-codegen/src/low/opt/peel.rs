@@ -4,7 +4,7 @@
 //! leaves, in a loop that is not long. The order of steps stays.
 
 use crate::low::visit::{registers, size};
-use crate::low::{Binary, Compare, Expr, For, Function, Operand, Reg, Stmt, Ty, Unary};
+use crate::low::{Binary, Compare, Expr, For, LowFunction, LowTy, Operand, Reg, Stmt, Unary};
 use diffeo_base::deep;
 use hashbrown::HashMap;
 
@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 const LONG: usize = 100;
 
 /// Loop peeling: see the head of the file. The first index of a loop is not negative.
-pub(super) fn peel(function: &mut Function) {
+pub(super) fn peel(function: &mut LowFunction) {
     if !list_has(&function.body) {
         return;
     }
@@ -65,7 +65,7 @@ fn count(stmts: &mut [Stmt], uses: &mut [u32]) {
 }
 
 struct Peel<'f> {
-    registers: &'f mut Vec<Ty>,
+    registers: &'f mut Vec<LowTy>,
     /// By register: how often it occurs.
     uses: Vec<u32>,
 }
@@ -88,13 +88,13 @@ impl Peel<'_> {
         *stmts = out;
     }
 
-    fn reg(&mut self, ty: Ty) -> Reg {
+    fn reg(&mut self, ty: LowTy) -> Reg {
         self.registers.push(ty);
         self.uses.push(u32::MAX);
         Reg(self.registers.len() as u32 - 1)
     }
 
-    fn set(&mut self, ty: Ty, expr: Expr, out: &mut Vec<Stmt>) -> Operand {
+    fn set(&mut self, ty: LowTy, expr: Expr, out: &mut Vec<Stmt>) -> Operand {
         let reg = self.reg(ty);
         out.push(Stmt::Set(reg, expr));
         Operand::Reg(reg)
@@ -109,15 +109,15 @@ impl Peel<'_> {
         decide(&mut step.body, first, false);
         start.append(&mut before.0);
         let some = Expr::Compare(Compare::IntLt, step.from, step.to);
-        let mut begins = self.set(Ty::Bool, some, out);
+        let mut begins = self.set(LowTy::Bool, some, out);
         if step.from == Operand::Int(0) {
             step.from = Operand::Int(1);
         } else {
             let zero = Expr::Compare(Compare::IntEq, step.from, Operand::Int(0));
-            let zero = self.set(Ty::Bool, zero, out);
-            begins = self.set(Ty::Bool, Expr::Binary(Binary::And, begins, zero), out);
-            let done = self.set(Ty::Int, Expr::Unary(Unary::FromBool, begins), out);
-            step.from = self.set(Ty::Int, Expr::Binary(Binary::IntAdd, step.from, done), out);
+            let zero = self.set(LowTy::Bool, zero, out);
+            begins = self.set(LowTy::Bool, Expr::Binary(Binary::And, begins, zero), out);
+            let done = self.set(LowTy::Int, Expr::Unary(Unary::FromBool, begins), out);
+            step.from = self.set(LowTy::Int, Expr::Binary(Binary::IntAdd, step.from, done), out);
         }
         out.push(Stmt::If(begins, start, Vec::new()));
         out.push(Stmt::For(Box::new(step)));

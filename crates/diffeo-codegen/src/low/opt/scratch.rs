@@ -11,8 +11,8 @@
 
 use crate::low::visit::{occurrences, operands_of, returns};
 use crate::low::{
-    Address, Compare, Expr, For, Function, FunctionId, Module, Operand, Reg, Runtime, Stmt, Ty,
-    BYTES, CAPACITY, COUNT, LAYOUT, NOWHERE,
+    Address, Compare, Expr, For, FunctionId, LowFunction, LowModule, LowTy, Operand, Reg, Runtime,
+    Stmt, BYTES, CAPACITY, COUNT, LAYOUT, NOWHERE,
 };
 use diffeo_base::deep;
 use hashbrown::{HashMap, HashSet};
@@ -24,7 +24,7 @@ const PLAIN: Operand = Operand::Int(0);
 pub(crate) const DEPTH: u32 = 8;
 
 /// Transforms a module. Loops for which `leave` holds stay as they are; it is given the index of the function.
-pub(crate) fn reuse(module: &mut Module, leave: &dyn Fn(usize, &For) -> bool) {
+pub(crate) fn reuse(module: &mut LowModule, leave: &dyn Fn(usize, &For) -> bool) {
     let Some(release) = release_of(module) else { return };
     let unused = Unused::new(module);
     for (i, function) in module.functions.iter_mut().enumerate() {
@@ -45,12 +45,12 @@ pub(crate) fn reuse(module: &mut Module, leave: &dyn Fn(usize, &For) -> bool) {
 }
 
 /// The function that releases a block, if there is one.
-pub(crate) fn release_of(module: &Module) -> Option<FunctionId> {
+pub(crate) fn release_of(module: &LowModule) -> Option<FunctionId> {
     helper(module, "release")
 }
 
 /// The helper function of this name, if there is one.
-pub(crate) fn helper(module: &Module, name: &str) -> Option<FunctionId> {
+pub(crate) fn helper(module: &LowModule, name: &str) -> Option<FunctionId> {
     let own = module.flat.functions.len();
     let found = module.functions.iter().skip(own).position(|f| f.name == name);
     found.map(|i| FunctionId((own + i) as u32))
@@ -61,7 +61,7 @@ pub(crate) fn helper(module: &Module, name: &str) -> Option<FunctionId> {
 pub(crate) type Definitions = HashMap<Reg, Option<Vec<Operand>>>;
 
 /// The definitions of a function.
-pub(crate) fn definitions(function: &Function) -> Definitions {
+pub(crate) fn definitions(function: &LowFunction) -> Definitions {
     let mut defs = function.params.iter().map(|r| (*r, None)).collect();
     function.body.iter().for_each(|stmt| define_all(stmt, &mut defs));
     defs
@@ -161,7 +161,7 @@ impl Copies {
 pub(crate) struct Unused(HashSet<(FunctionId, usize)>);
 
 impl Unused {
-    fn new(module: &Module) -> Unused {
+    fn new(module: &LowModule) -> Unused {
         let mut unused = HashSet::new();
         // By parameter of a callee, those that are passed there.
         let mut passed: HashMap<_, Vec<_>> = HashMap::new();
@@ -170,7 +170,7 @@ impl Unused {
             let id = FunctionId(i as u32);
             let mut params = HashMap::new();
             for (k, reg) in function.params.iter().enumerate() {
-                if function.registers[reg.0 as usize] == Ty::Ptr {
+                if function.registers[reg.0 as usize] == LowTy::Ptr {
                     params.insert(*reg, k);
                     unused.insert((id, k));
                 }
@@ -206,7 +206,7 @@ impl Unused {
 }
 
 /// The registers of arrays of which only the elements are read, and that are released once.
-pub(crate) fn arrays(function: &Function, release: FunctionId, unused: &Unused) -> HashSet<Reg> {
+pub(crate) fn arrays(function: &LowFunction, release: FunctionId, unused: &Unused) -> HashSet<Reg> {
     fn uses(stmts: &[Stmt], release: FunctionId, found: &mut HashMap<Reg, [u32; 2]>) {
         for stmt in stmts {
             match stmt {
@@ -267,7 +267,7 @@ struct Reuse<'a> {
     arrays: HashSet<Reg>,
     copies: Copies,
     defs: Definitions,
-    registers: Vec<Ty>,
+    registers: Vec<LowTy>,
     release: FunctionId,
     leave: &'a dyn Fn(&For) -> bool,
 }
@@ -352,8 +352,8 @@ impl Reuse<'_> {
             let Some((end, old)) = rest.find_map(|(i, stmt)| Some((i, gives_up(stmt)?))) else {
                 continue;
             };
-            let block = self.register(Ty::Ptr);
-            let none = self.register(Ty::Bool);
+            let block = self.register(LowTy::Ptr);
+            let none = self.register(LowTy::Bool);
             let test = Expr::Compare(Compare::IntEq, Operand::Reg(block), Operand::Null);
             if own {
                 list.remove(end);
@@ -393,7 +393,7 @@ impl Reuse<'_> {
         let base = Operand::Reg(block);
         let at = |offset| Address { base, index: Operand::Int(0), scale: 1, offset };
         let mut then =
-            vec![Stmt::Set(left, Expr::Copy(base)), Stmt::Store(Ty::Int, at(BYTES), size)];
+            vec![Stmt::Set(left, Expr::Copy(base)), Stmt::Store(LowTy::Int, at(BYTES), size)];
         // From the last test to the first one: of a word of the block, or that a register is null or not.
         let is_null = |reg, how| Expr::Compare(how, Operand::Reg(reg), Operand::Null);
         let tests = [
@@ -407,13 +407,13 @@ impl Reuse<'_> {
             let mut list = Vec::new();
             let test = match test {
                 Ok((offset, wanted)) => {
-                    let word = self.register(Ty::Int);
-                    list.push(Stmt::Set(word, Expr::Load(Ty::Int, at(offset))));
+                    let word = self.register(LowTy::Int);
+                    list.push(Stmt::Set(word, Expr::Load(LowTy::Int, at(offset))));
                     Expr::Compare(Compare::IntEq, Operand::Reg(word), wanted)
                 }
                 Err(test) => test,
             };
-            let holds = self.register(Ty::Bool);
+            let holds = self.register(LowTy::Bool);
             list.push(Stmt::Set(holds, test));
             list.push(Stmt::If(Operand::Reg(holds), then, vec![release.clone()]));
             then = list;
@@ -421,7 +421,7 @@ impl Reuse<'_> {
         then
     }
 
-    fn register(&mut self, ty: Ty) -> Reg {
+    fn register(&mut self, ty: LowTy) -> Reg {
         self.registers.push(ty);
         Reg(self.registers.len() as u32 - 1)
     }

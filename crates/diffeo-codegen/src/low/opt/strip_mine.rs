@@ -14,7 +14,7 @@
 
 use crate::low::visit::{occurrences, operands_of};
 use crate::low::{
-    Address, Binary, Compare, Expr, For, Function, Operand, Raise, Reg, Runtime, Stmt, Ty,
+    Address, Binary, Compare, Expr, For, LowFunction, LowTy, Operand, Raise, Reg, Runtime, Stmt,
 };
 use diffeo_base::deep;
 use hashbrown::{HashMap, HashSet};
@@ -25,14 +25,14 @@ const PART: i64 = 1 << BITS;
 const BITS: i64 = 8;
 
 /// Strip-mining: see the head of the file.
-pub(super) fn strip_mine(function: &mut Function) {
+pub(super) fn strip_mine(function: &mut LowFunction) {
     let mut body = std::mem::take(&mut function.body);
     Tile { registers: &mut function.registers }.list(&mut body);
     function.body = body;
 }
 
 struct Tile<'f> {
-    registers: &'f mut Vec<Ty>,
+    registers: &'f mut Vec<LowTy>,
 }
 
 impl Tile<'_> {
@@ -66,7 +66,7 @@ impl Tile<'_> {
         *stmts = out;
     }
 
-    fn set(&mut self, ty: Ty, expr: Expr, out: &mut Vec<Stmt>) -> Operand {
+    fn set(&mut self, ty: LowTy, expr: Expr, out: &mut Vec<Stmt>) -> Operand {
         self.registers.push(ty);
         let reg = Reg(self.registers.len() as u32 - 1);
         out.push(Stmt::Set(reg, expr));
@@ -93,18 +93,18 @@ impl Tile<'_> {
         let everywhere = loops.len() == blocks.len();
         let mut tiles = Vec::new();
         let up = Expr::Binary(Binary::IntAdd, to, Operand::Int(PART - 1));
-        let up = self.set(Ty::Int, up, &mut tiles);
+        let up = self.set(LowTy::Int, up, &mut tiles);
         let parts = Expr::Binary(Binary::ShiftRightSigned, up, Operand::Int(BITS));
-        let parts = self.set(Ty::Int, parts, &mut tiles);
-        self.registers.push(Ty::Int);
+        let parts = self.set(LowTy::Int, parts, &mut tiles);
+        self.registers.push(LowTy::Int);
         let index = Reg(self.registers.len() as u32 - 1);
         let mut body = Vec::new();
         let start = Expr::Binary(Binary::ShiftLeft, Operand::Reg(index), Operand::Int(BITS));
-        let start = self.set(Ty::Int, start, &mut body);
+        let start = self.set(LowTy::Int, start, &mut body);
         let next = Expr::Binary(Binary::IntAdd, start, Operand::Int(PART));
-        let next = self.set(Ty::Int, next, &mut body);
-        let whole = self.set(Ty::Bool, Expr::Compare(Compare::IntLt, next, to), &mut body);
-        let end = self.set(Ty::Int, Expr::Select(whole, next, to), &mut body);
+        let next = self.set(LowTy::Int, next, &mut body);
+        let whole = self.set(LowTy::Bool, Expr::Compare(Compare::IntLt, next, to), &mut body);
+        let end = self.set(LowTy::Int, Expr::Select(whole, next, to), &mut body);
         for step in loops {
             body.push(Stmt::For(Box::new(For { from: start, to: end, ..step })));
         }
@@ -122,7 +122,7 @@ impl Tile<'_> {
             None => out.append(&mut tiles),
             Some(first) => {
                 let all = larges.fold(first, |all, large| {
-                    self.set(Ty::Bool, Expr::Binary(Binary::And, all, large), out)
+                    self.set(LowTy::Bool, Expr::Binary(Binary::And, all, large), out)
                 });
                 out.push(Stmt::If(all, blocks.into_iter().flatten().collect(), tiles));
             }

@@ -3,11 +3,11 @@
 #![allow(dead_code)]
 
 use diffeo_array::ir::SiteId;
-use diffeo_codegen::c::compiler::{load, Error, Options};
+use diffeo_codegen::c::compiler::{load, COptions, Error};
 use diffeo_codegen::c::engine::compile_all;
-use diffeo_codegen::c::{self, Text, Unit};
+use diffeo_codegen::c::{self, CText, Unit};
 use diffeo_codegen::engine::{Instance, RunOptions};
-use diffeo_codegen::low::{Module, Raise};
+use diffeo_codegen::low::{LowModule, Raise};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -70,14 +70,14 @@ pub struct Failed {
 }
 
 /// The text of the programs of a unit, to be run by this engine.
-pub fn text(unit: Unit) -> Text {
+pub fn text(unit: Unit) -> CText {
     let names: Vec<String> = (0..unit.modules()).map(|i| format!("df_enter_{i}")).collect();
     let enter = format!("#define DF_ENTER {{{}}}\n", names.join(", "));
     unit.finish("", &(enter + include_str!("face.c")))
 }
 
 /// Compiles the programs of a unit.
-pub fn compile(unit: Unit, options: &Options) -> Result<Library, Error> {
+pub fn compile(unit: Unit, options: &COptions) -> Result<Library, Error> {
     let text = text(unit);
     let code = load(&text, options)?;
     // SAFETY: the symbol has this type.
@@ -195,31 +195,31 @@ impl Drop for Run {
 }
 
 /// Programs with either runtime.
-pub enum Machine {
+pub enum CMachine {
     /// That in C.
     Own(Run),
     /// That of this process, one state for each program.
     Process(Vec<Instance>),
 }
 
-impl Machine {
+impl CMachine {
     /// Both kinds, of the same programs; open calls may take half a megabyte.
-    pub fn both(modules: &[Module]) -> [Machine; 2] {
-        let options = Options::default();
-        let mut unit = Unit::new(c::Host::Own);
+    pub fn both(modules: &[LowModule]) -> [CMachine; 2] {
+        let options = COptions::default();
+        let mut unit = Unit::new(c::RuntimeProvider::Own);
         for module in modules {
             unit.add(module);
         }
         let own = Arc::new(compile(unit, &options).unwrap_or_else(|e| panic!("{e}")));
         // SAFETY: the host has no functions.
         let own = unsafe { Run::new(own, NO_HOST, 0).expect("memory") };
-        let modules: Vec<Arc<Module>> = modules.iter().map(|m| Arc::new(m.clone())).collect();
+        let modules: Vec<Arc<LowModule>> = modules.iter().map(|m| Arc::new(m.clone())).collect();
         let programs = compile_all(&modules, &options).unwrap_or_else(|e| panic!("{e}"));
         let instance = |program| {
             let options = RunOptions { max_stack: 1 << 19, ..RunOptions::default() };
             Instance::new(Arc::new(program), options)
         };
-        [Machine::Own(own), Machine::Process(programs.into_iter().map(instance).collect())]
+        [CMachine::Own(own), CMachine::Process(programs.into_iter().map(instance).collect())]
     }
 
     /// Calls a program.
@@ -230,7 +230,7 @@ impl Machine {
     ) -> Result<[u64; N], Box<Failed>> {
         let mut results = [0; N];
         match self {
-            Machine::Own(run) => {
+            CMachine::Own(run) => {
                 let here = 0u8;
                 let end = (&raw const here as usize) - (1 << 19);
                 let _ =
@@ -241,7 +241,7 @@ impl Machine {
                 run.stack_end().store(0, Ordering::Relaxed);
                 result?;
             }
-            Machine::Process(instances) => {
+            CMachine::Process(instances) => {
                 // SAFETY: as above.
                 let result = unsafe { instances[program].call_words(arguments, &mut results) };
                 result.map_err(|stopped| {
@@ -265,16 +265,16 @@ impl Machine {
     pub fn release(&mut self, block: u64) {
         match self {
             // SAFETY: the result is owned, and not used again.
-            Machine::Own(run) => unsafe { run.release(block as *mut u8) },
-            Machine::Process(_) => {}
+            CMachine::Own(run) => unsafe { run.release(block as *mut u8) },
+            CMachine::Process(_) => {}
         }
     }
 
     /// Whether there are so many blocks; the other runtime keeps results.
     pub fn has_live(&self, blocks: i64) -> bool {
         match self {
-            Machine::Own(run) => run.live() == blocks,
-            Machine::Process(_) => true,
+            CMachine::Own(run) => run.live() == blocks,
+            CMachine::Process(_) => true,
         }
     }
 }

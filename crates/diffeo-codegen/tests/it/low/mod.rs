@@ -4,20 +4,20 @@
 use diffeo_array::ir::SiteId;
 use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions, Stopped};
 use diffeo_codegen::low::{
-    Address, Expr, Function, FunctionId, Layout, Module, Operand, Reg, Stmt, Ty, NOWHERE,
+    Address, Expr, FunctionId, Layout, LowFunction, LowModule, LowTy, Operand, Reg, Stmt, NOWHERE,
 };
 use std::sync::Arc;
 
 /// A function in the making.
 pub struct Build {
-    pub function: Function,
+    pub function: LowFunction,
 }
 
 impl Build {
-    pub fn new(name: &str, params: &[Ty], results: &[Ty]) -> Build {
+    pub fn new(name: &str, params: &[LowTy], results: &[LowTy]) -> Build {
         let registers = params.to_vec();
         Build {
-            function: Function {
+            function: LowFunction {
                 name: name.to_string(),
                 registers,
                 params: (0..params.len() as u32).map(Reg).collect(),
@@ -42,12 +42,12 @@ impl Build {
         self
     }
 
-    pub fn reg(&mut self, ty: Ty) -> Reg {
+    pub fn reg(&mut self, ty: LowTy) -> Reg {
         self.function.registers.push(ty);
         Reg(self.function.registers.len() as u32 - 1)
     }
 
-    pub fn body(mut self, body: Vec<Stmt>) -> Function {
+    pub fn body(mut self, body: Vec<Stmt>) -> LowFunction {
         self.function.body = body;
         self.function
     }
@@ -75,9 +75,9 @@ pub fn call(results: &[Reg], function: u32, args: &[Operand], site: u32) -> Stmt
 }
 
 /// The module of these functions, called by the first.
-pub fn module(mut functions: Vec<Function>, layouts: Vec<Layout>) -> Module {
+pub fn module(mut functions: Vec<LowFunction>, layouts: Vec<Layout>) -> LowModule {
     let main = &functions[0];
-    let mut b = Build::new("entry", &[Ty::Ptr, Ty::Ptr], &[]);
+    let mut b = Build::new("entry", &[LowTy::Ptr, LowTy::Ptr], &[]);
     b.function.fallible = main.fallible;
     let mut body = Vec::new();
     let mut args = Vec::new();
@@ -102,7 +102,7 @@ pub fn module(mut functions: Vec<Function>, layouts: Vec<Layout>) -> Module {
     let entry = FunctionId(functions.len() as u32 - 1);
     let layouts =
         [Layout::Plain, Layout::Text, Layout::References].into_iter().chain(layouts).collect();
-    Module {
+    LowModule {
         functions,
         layouts,
         texts: Vec::new(),
@@ -114,11 +114,11 @@ pub fn module(mut functions: Vec<Function>, layouts: Vec<Layout>) -> Module {
 }
 
 /// Compiled by the engine that the test is of.
-pub fn compiled(module: Module) -> Arc<Compiled> {
+pub fn compiled(module: LowModule) -> Arc<Compiled> {
     Arc::new(super::super::compile_for(&Arc::new(module), Cpu::Host))
 }
 
-pub fn instance(module: Module) -> Instance {
+pub fn instance(module: LowModule) -> Instance {
     Instance::new(compiled(module), RunOptions::default())
 }
 
@@ -143,7 +143,7 @@ pub fn reals(args: &[f64]) -> Vec<u64> {
 }
 
 /// The value of an expression of two parameters of a type.
-pub fn value(param: Ty, result: Ty, expr: Expr, a: u64, b: u64) -> u64 {
+pub fn value(param: LowTy, result: LowTy, expr: Expr, a: u64, b: u64) -> u64 {
     let mut f = Build::new("f", &[param, param], &[result]);
     let y = f.reg(result);
     let body = vec![set(y, expr), Stmt::Return(vec![r(y)])];

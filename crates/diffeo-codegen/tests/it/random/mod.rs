@@ -2,10 +2,10 @@
 
 #![allow(dead_code)]
 
-use diffeo_array::eval::Evaluator;
-use diffeo_array::generate::{self, Features, Program};
+use diffeo_array::eval::FlatEvaluator;
+use diffeo_array::generate::{self, Features, GeneratedProgram};
 use diffeo_array::print::print;
-use diffeo_array::value::Value;
+use diffeo_array::value::FlatValue;
 use diffeo_calculus::eval::{Limits, Options, Progress, RuntimeError};
 use diffeo_codegen::engine::{Callbacks, Compiled, Instance, RunOptions};
 use std::cell::RefCell;
@@ -25,10 +25,10 @@ fn choices(seed: u64, count: usize) -> Vec<u32> {
     (0..count).map(|_| next()).collect()
 }
 
-type Lines = Rc<RefCell<Vec<String>>>;
+type LineLog = Rc<RefCell<Vec<String>>>;
 
 /// What a run prints.
-fn callbacks(lines: &Lines) -> Callbacks {
+fn callbacks(lines: &LineLog) -> Callbacks {
     let (traced, reported) = (lines.clone(), lines.clone());
     Callbacks {
         trace: Box::new(move |line| traced.borrow_mut().push(line.to_string())),
@@ -49,25 +49,25 @@ fn limits() -> Limits {
 }
 
 /// What Flat's evaluator says.
-fn expected(program: &Program, lines: &Lines) -> Result<Vec<Value>, String> {
+fn expected(program: &GeneratedProgram, lines: &LineLog) -> Result<Vec<FlatValue>, String> {
     let Callbacks { trace, progress } = callbacks(lines);
     let options = Options { trace, progress, limits: limits(), ..Options::default() };
-    let mut evaluator = Evaluator::new(Arc::new(program.module.clone()), options);
+    let mut evaluator = FlatEvaluator::new(Arc::new(program.module.clone()), options);
     evaluator.run(program.args.clone()).map_err(|error| shown(&error))
 }
 
 /// A program that depends on the seed alone. Unless it is inexact, its numbers are such that sums are the same in every
 /// order.
-pub fn program(seed: u64, inexact: bool) -> Program {
+pub fn program(seed: u64, inexact: bool) -> GeneratedProgram {
     let features = Features { inexact, ..Features::default() };
     generate::program(&choices(seed, 20 + (seed % 400) as usize), features)
 }
 
 /// Compiled code gives, prints and stops for what Flat's evaluator says, and leaves no memory.
-pub fn check(seed: u64, program: &Program, compiled: Compiled) {
-    let lines = Lines::default();
+pub fn check(seed: u64, program: &GeneratedProgram, compiled: Compiled) {
+    let lines = LineLog::default();
     let expected = expected(program, &lines);
-    let found_lines = Lines::default();
+    let found_lines = LineLog::default();
     let options = RunOptions {
         limits: limits(),
         callbacks: callbacks(&found_lines),

@@ -10,7 +10,7 @@ pub type Bug = String;
 
 /// What a block of memory is for.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Kind {
+pub enum AllocationKind {
     /// A block with a header, counted.
     Counted,
     /// The same, of what is written while it is shared: accumulators and stacks.
@@ -22,7 +22,7 @@ pub enum Kind {
 struct Piece {
     bytes: Vec<u8>,
     written: Vec<bool>,
-    kind: Kind,
+    kind: AllocationKind,
     live: bool,
 }
 
@@ -49,13 +49,19 @@ impl Memory {
     }
 
     /// A new piece, with zeros if `zeros`.
-    pub fn piece(&mut self, bytes: usize, kind: Kind, zeros: bool) -> u64 {
+    pub fn piece(&mut self, bytes: usize, kind: AllocationKind, zeros: bool) -> u64 {
         let (written, live) = (vec![zeros; bytes], true);
         self.pieces.push(Piece { bytes: vec![0; bytes], written, kind, live });
         (self.pieces.len() as u64) << 40
     }
 
-    fn header(&mut self, bytes: usize, layout: i64, kind: Kind, zeros: bool) -> Result<u64, Bug> {
+    fn header(
+        &mut self,
+        bytes: usize,
+        layout: i64,
+        kind: AllocationKind,
+        zeros: bool,
+    ) -> Result<u64, Bug> {
         let block = self.piece(bytes, kind, zeros);
         self.allocations += 1;
         self.live += 1;
@@ -71,7 +77,7 @@ impl Memory {
             other => return Err(format!("an array of layout {other:?}")),
         }
         let bytes = usize::try_from(bytes).map_err(|_| format!("an array of {bytes} bytes"))?;
-        let kind = if zeros { Kind::Mutable } else { Kind::Counted };
+        let kind = if zeros { AllocationKind::Mutable } else { AllocationKind::Counted };
         let block = self.header(DATA as usize + bytes, layout, kind, zeros)?;
         self.put(block, BYTES, bytes as i64)?;
         self.put(block, CAPACITY, bytes as i64)?;
@@ -84,7 +90,7 @@ impl Memory {
             return Err(format!("a box of layout {layout}"));
         };
         let bytes = FIELDS as usize + 8 * fields.len();
-        self.header(bytes, layout, Kind::Counted, false)
+        self.header(bytes, layout, AllocationKind::Counted, false)
     }
 
     /// A block of a stack.
@@ -92,7 +98,7 @@ impl Memory {
         let Some(Layout::Stack(_)) = self.layouts.get(layout as usize) else {
             return Err(format!("a stack of layout {layout}"));
         };
-        let block = self.header(STACK_DATA as usize + 8, layout, Kind::Mutable, true)?;
+        let block = self.header(STACK_DATA as usize + 8, layout, AllocationKind::Mutable, true)?;
         self.put(block, COUNT, 1)?;
         self.put(block, LAYOUT, layout)?;
         Ok(block)
@@ -105,7 +111,7 @@ impl Memory {
         let length = self.get(block, STACK_LENGTH)?;
         let old = self.get(block, STACK_DATA)? as u64;
         let room = 2 * length + 1;
-        let new = self.piece(8 * fields.len() * room as usize, Kind::Raw, false);
+        let new = self.piece(8 * fields.len() * room as usize, AllocationKind::Raw, false);
         if old != 0 {
             // Components of one byte leave the rest of their words as it is.
             let (from, bytes) = (self.range(old, 0)?.0, 8 * fields.len() * length as usize);
@@ -180,7 +186,10 @@ impl Memory {
     pub fn store(&mut self, address: u64, bytes: &[u8]) -> Result<(), Bug> {
         let (piece, offset) = self.range(address, bytes.len())?;
         let base = (piece as u64 + 1) << 40;
-        if self.pieces[piece].kind == Kind::Counted && offset > 0 && self.get(base, COUNT)? != 1 {
+        if self.pieces[piece].kind == AllocationKind::Counted
+            && offset > 0
+            && self.get(base, COUNT)? != 1
+        {
             return Err("a store to a block that is shared".to_string());
         }
         self.write(address, bytes)

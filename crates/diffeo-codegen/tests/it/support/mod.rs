@@ -10,10 +10,10 @@ use diffeo_array::ir::SiteId;
 use diffeo_calculus::prim::{real, text, Rounding};
 use diffeo_calculus::show;
 use diffeo_codegen::low::{
-    Address, Binary, Checked, Compare, Expr, For, Function, FunctionId, Layout, Module, Operand,
-    Raise, Reg, Runtime, Stmt, Ty, Unary,
+    Address, Binary, Checked, Compare, Expr, For, FunctionId, Layout, LowFunction, LowModule,
+    LowTy, Operand, Raise, Reg, Runtime, Stmt, Unary,
 };
-use memory::{Bug, Kind, Memory};
+use memory::{AllocationKind, Bug, Memory};
 
 /// Why a run ends early.
 #[derive(Debug)]
@@ -46,8 +46,8 @@ enum Flow {
 type Done<T> = Result<T, Trouble>;
 
 /// Runs the functions of a module. Words are the bits of registers.
-pub struct Machine<'m> {
-    module: &'m Module,
+pub struct LowMachine<'m> {
+    module: &'m LowModule,
     pub memory: Memory,
     texts: Vec<u64>,
     statics: Vec<u64>,
@@ -60,8 +60,8 @@ pub struct Machine<'m> {
     pub backwards: bool,
 }
 
-impl<'m> Machine<'m> {
-    pub fn new(module: &'m Module) -> Result<Machine<'m>, Bug> {
+impl<'m> LowMachine<'m> {
+    pub fn new(module: &'m LowModule) -> Result<LowMachine<'m>, Bug> {
         let mut memory = Memory::new(module.layouts.clone());
         let texts: Result<_, Bug> = module.texts.iter().map(|t| memory.fixed(1, Some(t))).collect();
         let statics: Result<_, Bug> = (0..module.layouts.len())
@@ -70,10 +70,10 @@ impl<'m> Machine<'m> {
                 _ => Ok(0),
             })
             .collect();
-        let constants = memory.piece(8 * module.constant_words, Kind::Raw, true);
+        let constants = memory.piece(8 * module.constant_words, AllocationKind::Raw, true);
         let (texts, statics) = (texts?, statics?);
         let (lines, steps, backwards) = (Vec::new(), 0, true);
-        Ok(Machine { module, memory, texts, statics, constants, lines, steps, backwards })
+        Ok(LowMachine { module, memory, texts, statics, constants, lines, steps, backwards })
     }
 
     /// Calls a function.
@@ -116,15 +116,15 @@ impl<'m> Machine<'m> {
         Ok(base.wrapping_add(index).wrapping_add(at.offset as u64))
     }
 
-    fn load(&self, ty: Ty, address: u64) -> Done<u64> {
+    fn load(&self, ty: LowTy, address: u64) -> Done<u64> {
         Ok(match ty {
-            Ty::Bool => u64::from(self.memory.read(address, 1)?[0]),
-            Ty::Int | Ty::Real | Ty::Ptr => self.memory.get(address, 0)? as u64,
+            LowTy::Bool => u64::from(self.memory.read(address, 1)?[0]),
+            LowTy::Int | LowTy::Real | LowTy::Ptr => self.memory.get(address, 0)? as u64,
         })
     }
 
-    fn store(&mut self, ty: Ty, address: u64, word: u64) -> Done<()> {
-        let bytes = if ty == Ty::Bool { 1 } else { 8 };
+    fn store(&mut self, ty: LowTy, address: u64, word: u64) -> Done<()> {
+        let bytes = if ty == LowTy::Bool { 1 } else { 8 };
         self.memory.store(address, &word.to_le_bytes()[..bytes])?;
         Ok(())
     }
@@ -297,21 +297,21 @@ impl<'m> Machine<'m> {
                 let mut texts = Vec::new();
                 for (leaf, arg) in text::signature(of).0.iter().zip(args) {
                     texts.push(match leaf {
-                        text::Leaf::Text => memory.text(*arg)?,
-                        text::Leaf::Int | text::Leaf::Real => String::new(),
+                        text::TextType::Text => memory.text(*arg)?,
+                        text::TextType::Int | text::TextType::Real => String::new(),
                     });
                 }
                 let leaves = text::signature(of).0.iter().zip(args).zip(&texts);
                 let operands = leaves.map(|((leaf, word), read)| match leaf {
-                    text::Leaf::Int => text::Operand::Int(*word as i64),
-                    text::Leaf::Real => text::Operand::Real(f64::from_bits(*word)),
-                    text::Leaf::Text => text::Operand::Text(read),
+                    text::TextType::Int => text::TextOperand::Int(*word as i64),
+                    text::TextType::Real => text::TextOperand::Real(f64::from_bits(*word)),
+                    text::TextType::Text => text::TextOperand::Text(read),
                 });
-                let operands: Vec<text::Operand<'_>> = operands.collect();
+                let operands: Vec<text::TextOperand<'_>> = operands.collect();
                 results.push(match text::apply(of, &operands).unwrap() {
-                    text::Outcome::Int(n) => n as u64,
-                    text::Outcome::Real(x) => x.to_bits(),
-                    text::Outcome::Text(text) => memory.new_text(&text)?,
+                    text::TextResult::Int(n) => n as u64,
+                    text::TextResult::Real(x) => x.to_bits(),
+                    text::TextResult::Text(text) => memory.new_text(&text)?,
                 });
             }
             Runtime::Trace => {
@@ -359,7 +359,7 @@ impl<'m> Machine<'m> {
 }
 
 struct Frame<'m> {
-    function: &'m Function,
+    function: &'m LowFunction,
     registers: Vec<Option<u64>>,
 }
 

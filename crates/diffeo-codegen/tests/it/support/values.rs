@@ -1,12 +1,12 @@
 //! Values of Flat in the memory of the interpreter and back; whole runs, compared with Flat's evaluator.
 
-use super::memory::{Bug, Kind};
-use super::{Machine, Trouble};
-use diffeo_array::eval::Evaluator;
-use diffeo_array::ir::{Elem, Module as Flat, Ty};
+use super::memory::{AllocationKind, Bug};
+use super::{LowMachine, Trouble};
+use diffeo_array::eval::FlatEvaluator;
+use diffeo_array::ir::{Elem, FlatTy, Module as Flat};
 use diffeo_array::typing::param_types;
-use diffeo_array::value::{Array, Data, Value};
-use diffeo_codegen::low::{Module, Raise, COUNT, DATA, FIELDS};
+use diffeo_array::value::{Data, FlatArray, FlatValue};
+use diffeo_codegen::low::{LowModule, Raise, COUNT, DATA, FIELDS};
 use diffeo_codegen::memory::Splitting;
 use diffeo_codegen::{low, memory};
 use std::fmt::Write;
@@ -24,10 +24,15 @@ pub struct Costs {
 }
 
 /// The words of a type.
-fn words(ty: &Ty) -> usize {
+fn words(ty: &FlatTy) -> usize {
     match ty {
-        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Box(_) | Ty::Stack(_) => 1,
-        Ty::Array(_, rank) | Ty::Acc(rank) => 2 + usize::from(*rank),
+        FlatTy::Real
+        | FlatTy::Int
+        | FlatTy::Bool
+        | FlatTy::Text
+        | FlatTy::Box(_)
+        | FlatTy::Stack(_) => 1,
+        FlatTy::Array(_, rank) | FlatTy::Acc(rank) => 2 + usize::from(*rank),
     }
 }
 
@@ -39,22 +44,22 @@ fn width(elem: Elem) -> usize {
     }
 }
 
-impl Machine<'_> {
+impl LowMachine<'_> {
     /// Puts a value into memory. Arrays are counted or belong to the caller, by `counted`.
     pub fn give(
         &mut self,
         flat: &Flat,
-        value: &Value,
-        ty: &Ty,
+        value: &FlatValue,
+        ty: &FlatTy,
         counted: bool,
     ) -> Result<Vec<u64>, Bug> {
         Ok(match (value, ty) {
-            (Value::Real(x), _) => vec![x.to_bits()],
-            (Value::Int(n), _) => vec![*n as u64],
-            (Value::Bool(b), _) => vec![u64::from(*b)],
-            (Value::Text(text), _) => vec![self.memory.new_text(text)?],
-            (Value::Null, _) => vec![0],
-            (Value::Box(object), Ty::Box(id)) => {
+            (FlatValue::Real(x), _) => vec![x.to_bits()],
+            (FlatValue::Int(n), _) => vec![*n as u64],
+            (FlatValue::Bool(b), _) => vec![u64::from(*b)],
+            (FlatValue::Text(text), _) => vec![self.memory.new_text(text)?],
+            (FlatValue::Null, _) => vec![0],
+            (FlatValue::Box(object), FlatTy::Box(id)) => {
                 let boxes = &flat.boxes;
                 let first: usize = boxes[..id.0 as usize].iter().map(|b| b.variants.len()).sum();
                 let layout = 3 + first as i64 + i64::from(object.tag);
@@ -72,7 +77,7 @@ impl Machine<'_> {
                 }
                 vec![block]
             }
-            (Value::Array(array), Ty::Array(elem, _)) => {
+            (FlatValue::Array(array), FlatTy::Array(elem, _)) => {
                 let bytes = width(*elem) * array.count();
                 let counted = counted || matches!(elem, Elem::Text | Elem::Box(_));
                 let (block, data) = if counted {
@@ -80,7 +85,7 @@ impl Machine<'_> {
                     let block = self.memory.array(layout, bytes as i64, false)?;
                     (block, block + DATA as u64)
                 } else {
-                    (0, self.memory.piece(bytes, Kind::Raw, false))
+                    (0, self.memory.piece(bytes, AllocationKind::Raw, false))
                 };
                 for i in 0..array.count() {
                     let word = self.give(flat, &array.element(i), &elem.ty(), true)?[0];
@@ -96,15 +101,15 @@ impl Machine<'_> {
     }
 
     /// Reads a value.
-    pub fn take(&self, flat: &Flat, words: &[u64], ty: &Ty) -> Result<Value, Bug> {
+    pub fn take(&self, flat: &Flat, words: &[u64], ty: &FlatTy) -> Result<FlatValue, Bug> {
         Ok(match ty {
-            Ty::Real => Value::Real(f64::from_bits(words[0])),
-            Ty::Int => Value::Int(words[0] as i64),
-            Ty::Bool => Value::Bool(words[0] & 0xFF != 0),
-            Ty::Text if words[0] == 0 => Value::Null,
-            Ty::Text => Value::text(&self.memory.text(words[0])?),
-            Ty::Box(_) if words[0] == 0 => Value::Null,
-            Ty::Box(id) => {
+            FlatTy::Real => FlatValue::Real(f64::from_bits(words[0])),
+            FlatTy::Int => FlatValue::Int(words[0] as i64),
+            FlatTy::Bool => FlatValue::Bool(words[0] & 0xFF != 0),
+            FlatTy::Text if words[0] == 0 => FlatValue::Null,
+            FlatTy::Text => FlatValue::text(&self.memory.text(words[0])?),
+            FlatTy::Box(_) if words[0] == 0 => FlatValue::Null,
+            FlatTy::Box(id) => {
                 let block = words[0];
                 let first: usize =
                     flat.boxes[..id.0 as usize].iter().map(|b| b.variants.len()).sum();
@@ -117,9 +122,9 @@ impl Machine<'_> {
                         self.take(flat, &words, field)
                     })?);
                 }
-                Value::object(tag as u32, fields)
+                FlatValue::object(tag as u32, fields)
             }
-            Ty::Array(elem, _) => {
+            FlatTy::Array(elem, _) => {
                 let sizes: Vec<i64> = words[2..].iter().map(|word| *word as i64).collect();
                 let count: i64 = sizes.iter().map(|size| (*size).max(0)).product();
                 let mut elements = Vec::new();
@@ -129,44 +134,48 @@ impl Machine<'_> {
                     word[..width(*elem)].copy_from_slice(self.memory.read(at, width(*elem))?);
                     elements.push(self.take(flat, &[u64::from_le_bytes(word)], &elem.ty())?);
                 }
-                Value::array(Array::new(&sizes, data(*elem, elements)).ok_or("other sizes")?)
+                FlatValue::array(
+                    FlatArray::new(&sizes, data(*elem, elements)).ok_or("other sizes")?,
+                )
             }
-            Ty::Acc(_) | Ty::Stack(_) => return Err("no value".to_string()),
+            FlatTy::Acc(_) | FlatTy::Stack(_) => return Err("no value".to_string()),
         })
     }
 
     /// Gives up a value.
-    pub fn drop_value(&mut self, words: &[u64], ty: &Ty) -> Result<(), Bug> {
+    pub fn drop_value(&mut self, words: &[u64], ty: &FlatTy) -> Result<(), Bug> {
         match ty {
-            Ty::Real | Ty::Int | Ty::Bool => Ok(()),
-            Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => {
-                self.memory.release(words[0])
-            }
+            FlatTy::Real | FlatTy::Int | FlatTy::Bool => Ok(()),
+            FlatTy::Text
+            | FlatTy::Array(..)
+            | FlatTy::Box(_)
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_) => self.memory.release(words[0]),
         }
     }
 }
 
 /// The words of a value that lies there.
-fn words_at(machine: &Machine, block: u64, at: &mut i64, ty: &Ty) -> Result<Vec<u64>, Bug> {
+fn words_at(machine: &LowMachine, block: u64, at: &mut i64, ty: &FlatTy) -> Result<Vec<u64>, Bug> {
     let mut found = Vec::new();
     for _ in 0..words(ty) {
         found.push(match ty {
             // The rest of its word was perhaps never written.
-            Ty::Bool => u64::from(machine.memory.read(block + *at as u64, 1)?[0]),
-            Ty::Real
-            | Ty::Int
-            | Ty::Text
-            | Ty::Array(..)
-            | Ty::Box(_)
-            | Ty::Acc(_)
-            | Ty::Stack(_) => machine.memory.get(block, *at)? as u64,
+            FlatTy::Bool => u64::from(machine.memory.read(block + *at as u64, 1)?[0]),
+            FlatTy::Real
+            | FlatTy::Int
+            | FlatTy::Text
+            | FlatTy::Array(..)
+            | FlatTy::Box(_)
+            | FlatTy::Acc(_)
+            | FlatTy::Stack(_) => machine.memory.get(block, *at)? as u64,
         });
         *at += 8;
     }
     Ok(found)
 }
 
-fn data(elem: Elem, elements: Vec<Value>) -> Data {
+fn data(elem: Elem, elements: Vec<FlatValue>) -> Data {
     match elem {
         Elem::Real => Data::Reals(elements.iter().filter_map(real).collect::<Vec<_>>().into()),
         Elem::Int => Data::Ints(elements.iter().filter_map(int).collect::<Vec<_>>().into()),
@@ -175,24 +184,24 @@ fn data(elem: Elem, elements: Vec<Value>) -> Data {
     }
 }
 
-fn real(value: &Value) -> Option<f64> {
-    if let Value::Real(x) = value {
+fn real(value: &FlatValue) -> Option<f64> {
+    if let FlatValue::Real(x) = value {
         Some(*x)
     } else {
         None
     }
 }
 
-fn int(value: &Value) -> Option<i64> {
-    if let Value::Int(n) = value {
+fn int(value: &FlatValue) -> Option<i64> {
+    if let FlatValue::Int(n) = value {
         Some(*n)
     } else {
         None
     }
 }
 
-fn truth(value: &Value) -> Option<bool> {
-    if let Value::Bool(b) = value {
+fn truth(value: &FlatValue) -> Option<bool> {
+    if let FlatValue::Bool(b) = value {
         Some(*b)
     } else {
         None
@@ -200,21 +209,21 @@ fn truth(value: &Value) -> Option<bool> {
 }
 
 /// A value as text, the same for the same value.
-pub fn text(value: &Value) -> String {
+pub fn text(value: &FlatValue) -> String {
     let mut out = String::new();
     write(value, &mut out);
     out
 }
 
-fn write(value: &Value, out: &mut String) {
+fn write(value: &FlatValue, out: &mut String) {
     let _ = match value {
         // The sign and the payload of nan mean nothing.
-        Value::Real(x) if x.is_nan() => write!(out, "nan"),
-        Value::Real(x) => write!(out, "{x:?}"),
-        Value::Int(n) => write!(out, "{n}"),
-        Value::Bool(b) => write!(out, "{b}"),
-        Value::Text(text) => write!(out, "{text:?}"),
-        Value::Array(array) => {
+        FlatValue::Real(x) if x.is_nan() => write!(out, "nan"),
+        FlatValue::Real(x) => write!(out, "{x:?}"),
+        FlatValue::Int(n) => write!(out, "{n}"),
+        FlatValue::Bool(b) => write!(out, "{b}"),
+        FlatValue::Text(text) => write!(out, "{text:?}"),
+        FlatValue::Array(array) => {
             let _ = write!(out, "{:?}[", array.sizes());
             for i in 0..array.count() {
                 write(&array.element(i), out);
@@ -222,7 +231,7 @@ fn write(value: &Value, out: &mut String) {
             }
             write!(out, "]")
         }
-        Value::Box(object) => {
+        FlatValue::Box(object) => {
             let _ = write!(out, "#{}(", object.tag);
             for field in &object.fields {
                 stacker::maybe_grow(1 << 20, 8 << 20, || write(field, out));
@@ -230,8 +239,8 @@ fn write(value: &Value, out: &mut String) {
             }
             write!(out, ")")
         }
-        Value::Null => write!(out, "null"),
-        Value::Acc(_) | Value::Stack(_) => write!(out, "?"),
+        FlatValue::Null => write!(out, "null"),
+        FlatValue::Acc(_) | FlatValue::Stack(_) => write!(out, "?"),
     };
 }
 
@@ -239,13 +248,14 @@ fn write(value: &Value, out: &mut String) {
 pub type Outcome = Result<Vec<String>, String>;
 
 /// Lowers a module, without loops done block by block, and complains if the result does not lint.
-pub fn lowered(flat: &Arc<Flat>) -> Module {
+pub fn lowered(flat: &Arc<Flat>) -> LowModule {
     lowered_with(flat, Splitting::NEVER)
 }
 
-fn lowered_with(flat: &Arc<Flat>, splitting: Splitting) -> Module {
+fn lowered_with(flat: &Arc<Flat>, splitting: Splitting) -> LowModule {
     let reuse = splitting != Splitting::NEVER;
-    let mut options = memory::Options { splitting, reuse, ..memory::Options::default() };
+    let mut options =
+        memory::MemoryOptions { splitting, reuse, ..memory::MemoryOptions::default() };
     if reuse {
         options.long = 8;
     }
@@ -256,21 +266,25 @@ fn lowered_with(flat: &Arc<Flat>, splitting: Splitting) -> Module {
 }
 
 /// Runs a program of Low on a memory that checks; every block must be gone in the end.
-pub fn run_low(low: &Module, args: &[Value], counted: bool) -> Result<(Outcome, Costs), Bug> {
+pub fn run_low(
+    low: &LowModule,
+    args: &[FlatValue],
+    counted: bool,
+) -> Result<(Outcome, Costs), Bug> {
     let flat = &*low.flat;
     let entry = &flat.functions[flat.entry.0 as usize];
-    let mut machine = Machine::new(low)?;
+    let mut machine = LowMachine::new(low)?;
     let mut given = Vec::new();
     for (arg, ty) in args.iter().zip(param_types(entry)) {
         given.push((machine.give(flat, arg, &ty, counted)?, ty));
     }
     let arg_words: Vec<u64> = given.iter().flat_map(|(words, _)| words.clone()).collect();
-    let arguments = machine.memory.piece(8 * arg_words.len(), Kind::Raw, true);
+    let arguments = machine.memory.piece(8 * arg_words.len(), AllocationKind::Raw, true);
     for (i, word) in arg_words.iter().enumerate() {
         machine.memory.put(arguments, 8 * i as i64, *word as i64)?;
     }
     let count: usize = entry.results.iter().map(words).sum();
-    let results = machine.memory.piece(8 * count, Kind::Raw, true);
+    let results = machine.memory.piece(8 * count, AllocationKind::Raw, true);
     let before = (machine.memory.allocations, machine.memory.copied);
     let outcome = machine.call(low.entry, &[arguments, results]);
     let costs = Costs {
@@ -297,7 +311,7 @@ pub fn run_low(low: &Module, args: &[Value], counted: bool) -> Result<(Outcome, 
     // The caller still has the arguments.
     for (words, ty) in &given {
         let block = words[0];
-        if matches!(ty, Ty::Text | Ty::Box(_) | Ty::Array(..)) && block != 0 {
+        if matches!(ty, FlatTy::Text | FlatTy::Box(_) | FlatTy::Array(..)) && block != 0 {
             let count = machine.memory.get(block, COUNT)?;
             if count != 1 && count >= 0 {
                 return Err(format!("an argument has {count} references in the end"));
@@ -344,8 +358,9 @@ fn code(error: &Raise, operands: &[u64]) -> String {
 }
 
 /// What the evaluator of Flat gives.
-pub fn run_flat(flat: &Arc<Flat>, args: &[Value]) -> Outcome {
-    let mut evaluator = Evaluator::new(Arc::clone(flat), diffeo_calculus::eval::Options::default());
+pub fn run_flat(flat: &Arc<Flat>, args: &[FlatValue]) -> Outcome {
+    let mut evaluator =
+        FlatEvaluator::new(Arc::clone(flat), diffeo_calculus::eval::Options::default());
     match evaluator.run(args.to_vec()) {
         Ok(results) => Ok(results.iter().map(text).collect()),
         Err(error) => Err(error.kind.code().to_string()),
@@ -354,12 +369,12 @@ pub fn run_flat(flat: &Arc<Flat>, args: &[Value]) -> Outcome {
 
 /// Runs a program on the evaluator and in Low, with arguments of both kinds, and compares; gives what it
 /// cost in Low with arguments that are counted.
-pub fn check(flat: &Arc<Flat>, args: &[Value]) -> (Outcome, Costs) {
+pub fn check(flat: &Arc<Flat>, args: &[FlatValue]) -> (Outcome, Costs) {
     check_with(flat, args, Splitting::NEVER)
 }
 
 /// The same, with loops done block by block.
-pub fn check_with(flat: &Arc<Flat>, args: &[Value], splitting: Splitting) -> (Outcome, Costs) {
+pub fn check_with(flat: &Arc<Flat>, args: &[FlatValue], splitting: Splitting) -> (Outcome, Costs) {
     let low = lowered_with(flat, splitting);
     let expected = run_flat(flat, args);
     let run = |counted| match run_low(&low, args, counted) {

@@ -4,11 +4,17 @@ use super::*;
 use crate::expansion::{expansion, has_one_shape};
 use crate::polytypic::Traversal;
 use crate::{empty, numbers, partial};
-use diffeo_calculus::prim::real::{row, Derivative};
+use diffeo_calculus::prim::real::{row, DerivativeRule};
 use diffeo_calculus::prim::{Comparison, Diff, DiffOp, RealOp};
 
-impl Translator<'_> {
-    pub(super) fn prim(&mut self, p: &Prim, xs: Vec<Value>, e: &Term, block: &mut Block) -> Value {
+impl DeltaTranslator<'_> {
+    pub(super) fn prim(
+        &mut self,
+        p: &Prim,
+        xs: Vec<TypedAtom>,
+        e: &Term,
+        block: &mut DoBlock,
+    ) -> TypedAtom {
         match p {
             Prim::Real(op) => self.operation(*op, &xs, block, e.span),
             // D{x ↦ xⁿ}, n an integer, by Figure 14 (ours)
@@ -85,7 +91,13 @@ impl Translator<'_> {
     /// ```text
     /// pure λ((x₁, u₁), …, (xₙ, uₙ)). do { u ← deltaLet (Add (Scale (df_i x⃗) u_i) …); pure (f x⃗, Var u) }
     /// ```
-    fn operation(&mut self, op: RealOp, args: &[Value], block: &mut Block, span: Span) -> Value {
+    fn operation(
+        &mut self,
+        op: RealOp,
+        args: &[TypedAtom],
+        block: &mut DoBlock,
+        span: Span,
+    ) -> TypedAtom {
         let ty = real_type(self.w, self.system);
         let xs: Vec<Term> = args.iter().map(|x| proj(&ty, 0, x.term.clone())).collect();
         let us: Vec<Term> = args.iter().map(|x| proj(&ty, 1, x.term.clone())).collect();
@@ -95,7 +107,7 @@ impl Translator<'_> {
             // D{+} = pure λ((x, u₁), (y, u₂)). do { u₃ ← deltaLet (Add u₁ u₂); pure (x + y, Var u₃) }
             // D{×} = pure λ((x, u₁), (y, u₂)).
             //          do { u₃ ← deltaLet (Add (Scale y u₁) (Scale x u₂)); pure (x × y, Var u₃) }
-            (Derivative::Partials(_), _) => {
+            (DerivativeRule::Partials(_), _) => {
                 let zero = numbers::nothing(self.w);
                 let df = |i| placed(partial::derivative(op, i, &xs, &y, &zero), span);
                 let mut dfs: Vec<Term> = (0..us.len()).map(df).collect();
@@ -107,13 +119,13 @@ impl Translator<'_> {
                 self.sum(scaled)
             }
             // min and max are one of their operands (ours).
-            (Derivative::Select, [first, second]) => {
+            (DerivativeRule::Select, [first, second]) => {
                 let chosen = partial::derivative(op, 0, &xs, &y, &real(0.0));
                 let chosen = compare(Comparison::Eq, Ty::Real, chosen, real(1.0));
                 if_(chosen, first.clone(), second.clone())
             }
             // abs is ±x.
-            (Derivative::Select, _) if op == RealOp::Abs => {
+            (DerivativeRule::Select, _) if op == RealOp::Abs => {
                 let df = partial::derivative(op, 0, &xs, &y, &real(0.0));
                 let scaled = self.scale(df, us[0].clone());
                 match self.w.dynamic {
@@ -127,7 +139,7 @@ impl Translator<'_> {
                 }
             }
             // sign is constant.
-            (Derivative::Select, _) => {
+            (DerivativeRule::Select, _) => {
                 let y = constant(self.w, self.system, y);
                 return self.let_(block, "z", ty, y);
             }
@@ -142,7 +154,7 @@ impl Translator<'_> {
         dfs: &mut [Term],
         us: &[Term],
         operands: Vec<Term>,
-        block: &mut Block,
+        block: &mut DoBlock,
         span: Span,
     ) {
         let Ty::Data(id, args) = runtime::delta(self.w, self.system) else { return };
@@ -150,7 +162,7 @@ impl Translator<'_> {
         for (df, u) in dfs.iter_mut().zip(us) {
             *df = self.let_(block, "df", Ty::Real, df.clone()).term;
             let constant = Arm { tag: runtime::ZERO, binders: Vec::new(), body: real(0.0) };
-            derivatives.push(term(Kind::Case(Box::new(Case {
+            derivatives.push(term(TermKind::Case(Box::new(Case {
                 scrutinee: u.clone(),
                 data: (id, args.clone()),
                 arms: vec![constant],
@@ -178,7 +190,7 @@ impl Translator<'_> {
     }
 
     /// `do { id ← deltaLet u; pure (y, Var id) }`
-    fn delta_let(&mut self, y: Term, u: Term, block: &mut Block) -> Value {
+    fn delta_let(&mut self, y: Term, u: Term, block: &mut DoBlock) -> TypedAtom {
         let delta_let = runtime::function(self.w, self.system, "deltaLet");
         let m = app(app(global(delta_let), u), block.state.clone());
         let id = self.run(block, "u", &Ty::Int, m).term;
@@ -189,7 +201,13 @@ impl Translator<'_> {
 
     /// D{P} of a polytypic operation: `P` on the primals finds shapes that do not fit, then comes the
     /// translation of its definition by induction on the type.
-    fn polytypic(&mut self, p: &Prim, xs: &[Value], e: &Term, block: &mut Block) -> Value {
+    fn polytypic(
+        &mut self,
+        p: &Prim,
+        xs: &[TypedAtom],
+        e: &Term,
+        block: &mut DoBlock,
+    ) -> TypedAtom {
         let (types, result) = p.signature(xs.len());
         let f = expansion(self.w, p);
         let f = global(self.w.translated(self.system, f));
@@ -216,7 +234,7 @@ impl Translator<'_> {
                 self.run(block, "r", &ty, if_(empty, of_nothing, m))
             }
             _ => {
-                let primal = |t: &mut Self, (x, a): (&Value, &Ty)| {
+                let primal = |t: &mut Self, (x, a): (&TypedAtom, &Ty)| {
                     homomorphism::primal(t.w, t.system, a, x.term.clone())
                 };
                 let primals = xs.iter().zip(&types).map(|x| primal(self, x)).collect();
@@ -227,7 +245,13 @@ impl Translator<'_> {
         }
     }
 
-    pub(super) fn diff(&mut self, d: &Diff, es: &[Term], e: &Term, block: &mut Block) -> Value {
+    pub(super) fn diff(
+        &mut self,
+        d: &Diff,
+        es: &[Term],
+        e: &Term,
+        block: &mut DoBlock,
+    ) -> TypedAtom {
         let (s, t) = (&d.from, &d.to);
         match d.op {
             // The identity whose derivative is zero.
@@ -253,10 +277,10 @@ impl Translator<'_> {
                     return self.by_rule((s, t), &args, block, e.span);
                 }
                 let varies = self.varies(s, &args[2], &args[1], &args[0]);
-                let mut general = Block::new(block.state.clone());
+                let mut general = DoBlock::new(block.state.clone());
                 let by_rule = self.by_rule((s, t), &args, &mut general, e.span);
                 let plain = self.without_rule((s, t), &args);
-                let branches = vec![(general, by_rule), (Block::new(block.state.clone()), plain)];
+                let branches = vec![(general, by_rule), (DoBlock::new(block.state.clone()), plain)];
                 self.join(block, branches, |mut terms| {
                     let no = terms.pop().unwrap_or_else(unit);
                     let yes = terms.pop().unwrap_or_else(unit);
@@ -273,7 +297,7 @@ impl Translator<'_> {
 
     /// Whether the rule of `with_derivative` may matter: a number of the point is not Zero, or the rule captured
     /// something.
-    fn varies(&mut self, s: &Ty, x: &Value, rule: &Value, f: &Value) -> Term {
+    fn varies(&mut self, s: &Ty, x: &TypedAtom, rule: &TypedAtom, f: &TypedAtom) -> Term {
         let captures = homomorphism::captures(rule.ty.clone(), rule.term.clone(), f.term.clone());
         if inert(self.w, s) {
             return captures;
@@ -289,10 +313,10 @@ impl Translator<'_> {
                 let ty = real_type(w, &system);
                 let delta = proj(&ty, 1, xs[0].clone());
                 let Ty::Data(id, args) = runtime::delta(w, &system) else { return before.clone() };
-                let yes = || term(Kind::Lit(Lit::Bool(true)));
+                let yes = || term(TermKind::Lit(Lit::Bool(true)));
                 let arm = Arm { tag: runtime::ZERO, binders: Vec::new(), body: before.clone() };
                 let data = (id, args);
-                term(Kind::Case(Box::new(Case {
+                term(TermKind::Case(Box::new(Case {
                     scrutinee: delta,
                     data,
                     arms: vec![arm],
@@ -300,13 +324,13 @@ impl Translator<'_> {
                 })))
             },
         };
-        let no = term(Kind::Lit(Lit::Bool(false)));
+        let no = term(TermKind::Lit(Lit::Bool(false)));
         let varies = family.apply(self.w, s, None, no, vec![x.term.clone()]);
-        if_(captures, term(Kind::Lit(Lit::Bool(true))), varies)
+        if_(captures, term(TermKind::Lit(Lit::Bool(true))), varies)
     }
 
     /// `with_derivative` where nothing varies: as it was before translation.
-    fn without_rule(&mut self, (s, t): (&Ty, &Ty), args: &[Value]) -> Value {
+    fn without_rule(&mut self, (s, t): (&Ty, &Ty), args: &[TypedAtom]) -> TypedAtom {
         let f = Ty::fun(s.clone(), t.clone());
         let f = homomorphism::lower_function(self.w, self.system, &f, args[0].term.clone());
         let rule =
@@ -315,21 +339,21 @@ impl Translator<'_> {
         let x = homomorphism::primal(self.w, self.system, s, args[2].term.clone());
         // The rule stays for the systems that the term goes through later.
         let diff = Diff { op: DiffOp::WithDerivative, from: s.clone(), to: t.clone() };
-        let value = term(Kind::Diff(diff, vec![f, rule, x]));
+        let value = term(TermKind::Diff(diff, vec![f, rule, x]));
         let y = self.w.binder("y", t.clone());
         let lifted = homomorphism::lift(self.w, self.system, t, None, var(&y));
         let ty = self.ty(t);
-        Value { term: bind(y, value, lifted), ty }
+        TypedAtom { term: bind(y, value, lifted), ty }
     }
 
     /// `with_derivative` by its rule; see [`homomorphism`].
     fn by_rule(
         &mut self,
         (s, t): (&Ty, &Ty),
-        args: &[Value],
-        block: &mut Block,
+        args: &[TypedAtom],
+        block: &mut DoBlock,
         span: Span,
-    ) -> Value {
+    ) -> TypedAtom {
         let (rule, x) = (&args[1], &args[2]);
         let point = homomorphism::primal(self.w, self.system, s, x.term.clone());
         let point = self.let_(block, "point", s.clone(), point).term;

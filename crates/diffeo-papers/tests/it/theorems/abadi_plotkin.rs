@@ -4,10 +4,10 @@
 //! M is the function of a case at its point; V its value; C its trace; W the cotangent.
 
 use crate::support::translated::named;
-use crate::theorems::generator::{Case, Features};
+use crate::theorems::generator::{Features, TheoremCase};
 use crate::theorems::harness::{
-    apply_main, close, close_values, inner, machine, moved, reals, same_shape, theorem, Failure,
-    MOST_OPERATIONS,
+    apply_main, close, close_values, inner, machine, moved, reals, same_shape, theorem,
+    CaseFailure, MOST_OPERATIONS,
 };
 use crate::theorems::modes::{richardson, smooth_at_the_point, tends_to};
 use crate::theorems::systems::{
@@ -15,10 +15,10 @@ use crate::theorems::systems::{
     with_derivatives, wrong, Outcome,
 };
 use diffeo_calculus::eval::{Kinks, Machine};
-use diffeo_calculus::term::{GlobalId, Kind, Lit, Program, Term};
+use diffeo_calculus::term::{GlobalId, Lit, Program, Term, TermKind};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{alpha_eq_programs, lint, Prim, Ty};
-use diffeo_papers::trace::{Evaluator, Stop, Trace, TraceOptions};
+use diffeo_papers::trace::{Trace, TraceEvaluator, TraceOptions, TraceStop};
 use std::rc::Rc;
 
 /// The language of the paper, in programs whose traces are short.
@@ -28,13 +28,13 @@ const SHORT_003: Features = Features { short: true, ..Features::paper_003() };
 const SHORT: usize = 12;
 
 /// M ⇒ V
-fn ordinary(case: &Case) -> Result<Outcome, Failure> {
+fn ordinary(case: &TheoremCase) -> Result<Outcome, CaseFailure> {
     let mut evaluator = evaluator(&case.program);
     outcome(evaluate(&mut evaluator, case.main, case.point.clone()))
 }
 
 /// M ⇝ C, with C ⇒ V as it was found on the way.
-fn symbolic(case: &Case) -> Result<Result<(Trace, Value), &'static str>, Failure> {
+fn symbolic(case: &TheoremCase) -> Result<Result<(Trace, Value), &'static str>, CaseFailure> {
     let mut evaluator = evaluator(&case.program);
     match evaluator.trace(case.main, case.point.clone()) {
         Ok(found) => Ok(Ok(found)),
@@ -43,7 +43,7 @@ fn symbolic(case: &Case) -> Result<Result<(Trace, Value), &'static str>, Failure
 }
 
 /// The trace of a case that has a value.
-fn trace(case: &Case) -> Result<Trace, Failure> {
+fn trace(case: &TheoremCase) -> Result<Trace, CaseFailure> {
     match symbolic(case)? {
         Ok((trace, _)) => Ok(trace),
         Err(code) => Err(format!("symbolic evaluation stops with {code}").into()),
@@ -51,7 +51,7 @@ fn trace(case: &Case) -> Result<Trace, Failure> {
 }
 
 /// A trace as a program, well typed.
-fn core(trace: &Trace) -> Result<Rc<Program>, Failure> {
+fn core(trace: &Trace) -> Result<Rc<Program>, CaseFailure> {
     let program = trace.to_core().map_err(wrong)?;
     match lint(&program).as_slice() {
         [] => Ok(Rc::new(program)),
@@ -62,7 +62,7 @@ fn core(trace: &Trace) -> Result<Rc<Program>, Failure> {
 }
 
 /// Whether two values are the same to the last bit.
-fn identical(a: &Value, b: &Value) -> Result<(), Failure> {
+fn identical(a: &Value, b: &Value) -> Result<(), CaseFailure> {
     let bits = |value| -> Vec<u64> { reals(value).into_iter().map(f64::to_bits).collect() };
     if same_shape(a, b) && bits(a) == bits(b) {
         return Ok(());
@@ -154,11 +154,11 @@ theorem! {
         if program.globals[0].ty != function(&[&case.s], &case.t) {
             return Err(format!("{:?}", program.globals[0].ty).into());
         }
-        let Kind::Lam(_, body) = &program.globals[0].body.kind else {
+        let TermKind::Lam(_, body) = &program.globals[0].body.kind else {
             return Err("a trace of one parameter is expected".into());
         };
         let mut bodies = vec![&**body];
-        if let Kind::Let(bindings, rest) = &body.kind {
+        if let TermKind::Let(bindings, rest) = &body.kind {
             bodies = bindings.iter().map(|(_, value)| value).chain([&**rest]).collect();
         }
         match bodies.into_iter().find(|term| !is_trace_term(term)) {
@@ -199,34 +199,34 @@ fn has_type(value: &Value, ty: &Ty, program: &Program) -> bool {
 /// conditionals, definitions, calls, functions, loops and derivatives.
 fn is_trace_term(term: &Term) -> bool {
     match &term.kind {
-        Kind::Var(_) | Kind::Lit(_) => true,
-        Kind::Tuple(_, terms)
-        | Kind::Con(_, _, _, terms)
-        | Kind::Array(_, terms)
-        | Kind::Prim(Prim::Real(_), terms) => terms.iter().all(is_trace_term),
-        Kind::Proj(_, _, c) => is_trace_term(c),
-        Kind::Prim(Prim::Index(_), terms) => {
-            is_trace_term(&terms[0]) && matches!(terms[1].kind, Kind::Lit(Lit::Int(_)))
+        TermKind::Var(_) | TermKind::Lit(_) => true,
+        TermKind::Tuple(_, terms)
+        | TermKind::Con(_, _, _, terms)
+        | TermKind::Array(_, terms)
+        | TermKind::Prim(Prim::Real(_), terms) => terms.iter().all(is_trace_term),
+        TermKind::Proj(_, _, c) => is_trace_term(c),
+        TermKind::Prim(Prim::Index(_), terms) => {
+            is_trace_term(&terms[0]) && matches!(terms[1].kind, TermKind::Lit(Lit::Int(_)))
         }
         // A field of a constructor that is known.
-        Kind::Case(case) => {
+        TermKind::Case(case) => {
             let [arm] = case.arms.as_slice() else { return false };
             let other = case
                 .default
                 .as_ref()
-                .is_none_or(|default| matches!(&default.kind, Kind::Prim(Prim::Fail(_), _)));
-            other && is_trace_term(&case.scrutinee) && matches!(arm.body.kind, Kind::Var(_))
+                .is_none_or(|default| matches!(&default.kind, TermKind::Prim(Prim::Fail(_), _)));
+            other && is_trace_term(&case.scrutinee) && matches!(arm.body.kind, TermKind::Var(_))
         }
-        Kind::Global(_)
-        | Kind::Lam(..)
-        | Kind::App(..)
-        | Kind::Let(..)
-        | Kind::LetRec(..)
-        | Kind::If(..)
-        | Kind::Build(_)
-        | Kind::Loop(_)
-        | Kind::Prim(..)
-        | Kind::Diff(..) => false,
+        TermKind::Global(_)
+        | TermKind::Lam(..)
+        | TermKind::App(..)
+        | TermKind::Let(..)
+        | TermKind::LetRec(..)
+        | TermKind::If(..)
+        | TermKind::Build(_)
+        | TermKind::Loop(_)
+        | TermKind::Prim(..)
+        | TermKind::Diff(..) => false,
     }
 }
 
@@ -249,7 +249,7 @@ theorem! {
 }
 
 /// The derivative of a trace at the point of the case.
-fn at_point(case: &Case, derivative: &Trace) -> Result<Value, Failure> {
+fn at_point(case: &TheoremCase, derivative: &Trace) -> Result<Value, CaseFailure> {
     derivative.evaluate(&[case.point.clone(), case.cotangent.clone()]).map_err(wrong)
 }
 
@@ -258,7 +258,7 @@ theorem! {
     theorem_6_1_printed_derivatives_are_linear_ones, SHORT_003, |case| {
         let trace = trace(case)?;
         if trace.len() > SHORT {
-            return Err(Failure::Skip("the trace is long"));
+            return Err(CaseFailure::Skip("the trace is long"));
         }
         let linear = trace.reverse(case.cotangent.clone()).map_err(wrong)?;
         let printed = trace.reverse_printed(case.cotangent.clone()).map_err(wrong)?;
@@ -313,22 +313,22 @@ theorem! {
             close_values(&expected, &trace.evaluate(&[x]).map_err(wrong)?, scale)?;
         }
         match near {
-            0 => Err(Failure::Skip("nearby points have other traces")),
+            0 => Err(CaseFailure::Skip("nearby points have other traces")),
             _ => Ok(()),
         }
     }
 }
 
 /// M^(n) ⇒ V: no outcome, if recursion ends first.
-fn limited(case: &Case, n: u64) -> Result<Option<Outcome>, Failure> {
+fn limited(case: &TheoremCase, n: u64) -> Result<Option<Outcome>, CaseFailure> {
     let options = TraceOptions { fuel: Some(n), ..trace_options(Kinks::Ignore) };
-    let mut evaluator = Evaluator::new(case.program.clone(), options);
+    let mut evaluator = TraceEvaluator::new(case.program.clone(), options);
     let run =
         evaluator.eval_global(case.main).and_then(|f| evaluator.apply(&f, case.point.clone()));
     match run {
         Ok(value) => Ok(Some(Ok(value))),
-        Err(Stop::OutOfFuel) => Ok(None),
-        Err(Stop::Error(error)) => outcome(Err(*error)).map(Some),
+        Err(TraceStop::OutOfFuel) => Ok(None),
+        Err(TraceStop::Error(error)) => outcome(Err(*error)).map(Some),
     }
 }
 
@@ -368,7 +368,7 @@ theorem! {
 }
 
 /// A derivative of the function of a case by the engine `trace`.
-fn derivative(case: &Case, name: &str, arguments: &[&Value]) -> Result<Value, Failure> {
+fn derivative(case: &TheoremCase, name: &str, arguments: &[&Value]) -> Result<Value, CaseFailure> {
     let program = with_derivatives(case)?;
     let argument = Value::tuple(arguments.iter().map(|v| (*v).clone()));
     match outcome(evaluate(&mut evaluator(&program), named(&program, name), argument))? {
@@ -417,13 +417,13 @@ theorem! {
     /// machine does.
     kinks_stop_where_the_machine_stops, Features::all().and_partial(), |case| {
         if case.stops.is_some() {
-            return Err(Failure::Skip("there is no value"));
+            return Err(CaseFailure::Skip("there is no value"));
         }
         // A tape does not know which results of a checkpoint vary before it runs backwards: all do. A function in a
         // trace captures variables whole, so one with a rule varies if any component of them does.
         let text = diffeo_calculus::print::print(&case.program);
         if text.contains("#checkpoint") || text.contains("#with_derivative") {
-            return Err(Failure::Skip("what varies depends on the system"));
+            return Err(CaseFailure::Skip("what varies depends on the system"));
         }
         let program = with_derivatives(case)?;
         let f = named(&program, "by_rd");
@@ -434,7 +434,7 @@ theorem! {
         let largest = machine.take_largest();
         let expected = outcome(expected)?;
         let largest = expected.as_ref().map_or(largest, |v| largest.max(largest_of(v)));
-        let mut evaluator = Evaluator::new(program.clone(), trace_options(Kinks::Error));
+        let mut evaluator = TraceEvaluator::new(program.clone(), trace_options(Kinks::Error));
         same_outcome(&expected, &outcome(evaluate(&mut evaluator, f, argument))?, largest)
     }
 }

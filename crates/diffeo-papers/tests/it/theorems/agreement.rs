@@ -2,9 +2,9 @@
 //! programs.
 
 use crate::support::translated::named;
-use crate::theorems::generator::{Case, Features};
+use crate::theorems::generator::{Features, TheoremCase};
 use crate::theorems::harness::{
-    close, close_values, inner, jets, moved, options, reals, theorem, with_reals, Failure,
+    close, close_values, inner, jets, moved, options, reals, theorem, with_reals, CaseFailure,
     MOST_OPERATIONS,
 };
 use crate::theorems::systems::{
@@ -16,7 +16,7 @@ use diffeo_calculus::typing::jet_type;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{lint, parse, print, print_type};
 use diffeo_papers::delta::{naive, wrapper};
-use diffeo_papers::engine::{self, Engine};
+use diffeo_papers::engine::{self, TranslatingEngine};
 use diffeo_papers::jet::canonical;
 use diffeo_papers::{dual, Delta, Workspace};
 use std::rc::Rc;
@@ -33,9 +33,9 @@ const JETS: Features = Features { variants: false, ..Features::no_derivatives() 
 
 /// The machine of a program with a definition that a system makes of that of the case, and the definition.
 fn translated(
-    case: &Case,
+    case: &TheoremCase,
     make: impl FnOnce(&mut Workspace, GlobalId) -> GlobalId,
-) -> Result<(Machine, Value), Failure> {
+) -> Result<(Machine, Value), CaseFailure> {
     let mut workspace = Workspace::new(&case.program);
     let made = make(&mut workspace, case.main);
     let program = workspace.program();
@@ -52,9 +52,9 @@ fn translated(
 
 /// R{e} (x, w) is the gradient.
 fn reverse(
-    case: &Case,
+    case: &TheoremCase,
     make: impl FnOnce(&mut Workspace, GlobalId) -> GlobalId,
-) -> Result<(), Failure> {
+) -> Result<(), CaseFailure> {
     let reference = reference(case)?;
     let (mut machine, r) = translated(case, make)?;
     let gradient = machine.apply(&r, Value::tuple([case.point.clone(), case.cotangent.clone()]))?;
@@ -63,7 +63,7 @@ fn reverse(
 }
 
 /// F{e} (x, v) is the forward derivative, and w ⊙ F{e} (x, eᵢ) is number i of the gradient.
-fn forward(case: &Case) -> Result<(), Failure> {
+fn forward(case: &TheoremCase) -> Result<(), CaseFailure> {
     let reference = reference(case)?;
     let (mut machine, f) = translated(case, dual::wrapper)?;
     let mut along = |dx: Value| machine.apply(&f, Value::tuple([case.point.clone(), dx]));
@@ -81,7 +81,7 @@ fn forward(case: &Case) -> Result<(), Failure> {
 }
 
 /// D_(1,1) of a point with its tangent is the value with its derivative.
-fn taylor(case: &Case) -> Result<(), Failure> {
+fn taylor(case: &TheoremCase) -> Result<(), CaseFailure> {
     let reference = reference(case)?;
     let (mut machine, f) = translated(case, |w, e| canonical::wrapper(w, e, 1, 1))?;
     let jet = machine.apply(&f, jets(&case.point, &[&case.tangent])?)?;
@@ -100,7 +100,9 @@ systems_agree! {
     forward_of_paper_004, Features::paper_004(), |case| forward(case);
     forward_without_derivatives, Features::no_derivatives(), |case| forward(case);
     taylor_of_first_order_jets, JETS, |case| taylor(case);
-    taylor_of_paper_004, Features::paper_004(), |case| whole_program(case, Engine::Taylor);
+    taylor_of_paper_004, Features::paper_004(), |case| {
+        whole_program(case, TranslatingEngine::Taylor)
+    };
     reverse_with_lists_of_paper_004, Features::paper_004(), |case| {
         reverse(case, |w, e| wrapper::r(w, e, DELTAS[0]))
     };
@@ -126,11 +128,11 @@ systems_agree! {
 }
 
 /// Whole programs, nested derivatives included, with all their derivatives from one system.
-fn whole_program(case: &Case, engine: Engine) -> Result<(), Failure> {
+fn whole_program(case: &TheoremCase, engine: TranslatingEngine) -> Result<(), CaseFailure> {
     let reference = reference(case)?;
     let program = with_derivatives(case)?;
     let mut machine = engine::machine(&program, engine, options(Kinks::Ignore, MOST_OPERATIONS));
-    let mut run = |name: &str, arguments: [&Value; 2]| -> Result<Value, Failure> {
+    let mut run = |name: &str, arguments: [&Value; 2]| -> Result<Value, CaseFailure> {
         let f = machine.eval_global(named(&program, name))?;
         Ok(machine.apply(&f, Value::tuple(arguments.map(Value::clone)))?)
     };
@@ -143,7 +145,7 @@ fn whole_program(case: &Case, engine: Engine) -> Result<(), Failure> {
 }
 
 /// jet(1, 2, f) of the function of a case, of which there are few in the programs themselves.
-fn second_order(case: &Case) -> Result<(), Failure> {
+fn second_order(case: &TheoremCase) -> Result<(), CaseFailure> {
     let [s, t] = [&case.s, &case.t].map(|ty| print_type(ty, &case.program));
     let [from, to] = [&case.s, &case.t].map(|ty| print_type(&jet_type(ty), &case.program));
     let text = format!(
@@ -154,7 +156,7 @@ fn second_order(case: &Case) -> Result<(), Failure> {
     let by_jet = named(&program, "by_jet");
     let second = moved(&case.tangent, -0.5, &case.point);
     let point = jets(&case.point, &[&case.tangent, &second])?;
-    let run = |mut machine: Machine| -> Result<(Value, f64), Failure> {
+    let run = |mut machine: Machine| -> Result<(Value, f64), CaseFailure> {
         let f = machine.eval_global(by_jet)?;
         let jet = machine.apply(&f, point.clone())?;
         let largest = reals(&jet).iter().fold(machine.take_largest(), |m: f64, x| m.max(x.abs()));
@@ -162,7 +164,9 @@ fn second_order(case: &Case) -> Result<(), Failure> {
     };
     let bounded = || options(Kinks::Ignore, MOST_OPERATIONS);
     let (expected, largest) = run(Machine::new(program.clone(), bounded()))?;
-    for engine in [Engine::Dual, Engine::Taylor, Engine::Delta(DELTAS[0])] {
+    for engine in
+        [TranslatingEngine::Dual, TranslatingEngine::Taylor, TranslatingEngine::Delta(DELTAS[0])]
+    {
         let (jet, most) = run(engine::machine(&program, engine, bounded()))?;
         close_values(&expected, &jet, largest.max(most))?;
     }
@@ -171,7 +175,7 @@ fn second_order(case: &Case) -> Result<(), Failure> {
 }
 
 /// The function of a case, with all derivatives in it from one system, ends as with the machine's.
-fn stops(case: &Case, engine: Engine) -> Result<(), Failure> {
+fn stops(case: &TheoremCase, engine: TranslatingEngine) -> Result<(), CaseFailure> {
     let expected = by_machine(case)?;
     let mut machine =
         engine::machine(&case.program, engine, options(Kinks::Ignore, MOST_OPERATIONS));
@@ -184,17 +188,21 @@ fn stops(case: &Case, engine: Engine) -> Result<(), Failure> {
 }
 
 systems_agree! {
-    programs_on_dual, Features::all(), |case| whole_program(case, Engine::Dual);
-    programs_on_taylor, Features::all(), |case| whole_program(case, Engine::Taylor);
-    programs_on_delta, Features::all(), |case| whole_program(case, Engine::Delta(DELTAS[0]));
+    programs_on_dual, Features::all(), |case| whole_program(case, TranslatingEngine::Dual);
+    programs_on_taylor, Features::all(), |case| whole_program(case, TranslatingEngine::Taylor);
+    programs_on_delta, Features::all(), |case| {
+        whole_program(case, TranslatingEngine::Delta(DELTAS[0]))
+    };
     programs_on_delta_with_arrays_split, Features::all(), |case| {
-        whole_program(case, Engine::Delta(DELTAS[3]))
+        whole_program(case, TranslatingEngine::Delta(DELTAS[3]))
     };
     jets_of_order_2, Features { short: true, ..JETS }, |case| second_order(case);
-    stops_on_dual, Features::all().and_partial(), |case| stops(case, Engine::Dual);
-    stops_on_taylor, Features::all().and_partial(), |case| stops(case, Engine::Taylor);
-    stops_on_delta, Features::all().and_partial(), |case| stops(case, Engine::Delta(DELTAS[0]));
+    stops_on_dual, Features::all().and_partial(), |case| stops(case, TranslatingEngine::Dual);
+    stops_on_taylor, Features::all().and_partial(), |case| stops(case, TranslatingEngine::Taylor);
+    stops_on_delta, Features::all().and_partial(), |case| {
+        stops(case, TranslatingEngine::Delta(DELTAS[0]))
+    };
     stops_on_delta_with_arrays_split, Features::all().and_partial(), |case| {
-        stops(case, Engine::Delta(DELTAS[3]))
+        stops(case, TranslatingEngine::Delta(DELTAS[3]))
     };
 }

@@ -18,9 +18,9 @@ use crate::support::{
     app, binder, case_list, cons, global, lam, let_, letrec, list_ty, nil, prim, proj, real, sin,
     term, tuple, unit,
 };
-use crate::theorems::generator::{Case, Features};
+use crate::theorems::generator::{Features, TheoremCase};
 use crate::theorems::harness::{
-    derivative, jets, machine_for, reals, theorem, Failure, MOST_OPERATIONS,
+    derivative, jets, machine_for, reals, theorem, CaseFailure, MOST_OPERATIONS,
 };
 use crate::theorems::rewrite::{children, each_binder, one_of, size, substitute, types};
 use crate::theorems::translations::{
@@ -31,7 +31,7 @@ use diffeo_base::Name;
 use diffeo_calculus::eval::derivative::multi_indices;
 use diffeo_calculus::eval::Kinks;
 use diffeo_calculus::prim::DiffOp;
-use diffeo_calculus::term::{Arm, Case as CaseOf, GlobalId, Kind, Program, Term};
+use diffeo_calculus::term::{Arm, Case as CaseOf, GlobalId, Program, Term, TermKind};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{alpha_eq, print_term, type_of, Env, Prim, Ty};
@@ -73,18 +73,18 @@ impl Laws<'_> {
     /// other variables still to be bound, body.
     fn bound(&mut self, t: &mut Term, holds: &dyn Fn(&Ty) -> bool, make: Make) -> Option<()> {
         let last = |t: &Term| match &t.kind {
-            Kind::Let(bindings, _) => bindings.last().is_some_and(|(x, _)| holds(&x.ty)),
+            TermKind::Let(bindings, _) => bindings.last().is_some_and(|(x, _)| holds(&x.ty)),
             _ => false,
         };
         let found = self.one(t, &last)?;
-        let Kind::Let(bindings, body) = &mut found.kind else { return None };
+        let TermKind::Let(bindings, body) = &mut found.kind else { return None };
         let (x, s) = bindings.pop()?;
         let body = std::mem::replace(&mut **body, unit());
         let made = make(self, x.var.id, &x.ty, s, body)?;
         let bindings = std::mem::take(bindings);
         found.kind = match bindings.is_empty() {
             true => made.kind,
-            false => Kind::Let(bindings, Box::new(made)),
+            false => TermKind::Let(bindings, Box::new(made)),
         };
         Some(())
     }
@@ -137,7 +137,7 @@ const LAWS: &[(&str, Law)] = &[
             let count = ty.components()?.len();
             Some(let_(ty.clone(), s, |p| {
                 let parts = (0..count).map(|i| proj(ty, i, p.clone())).collect();
-                substitute(&mut body, x, &term(Kind::Tuple(ty.clone(), parts)));
+                substitute(&mut body, x, &term(TermKind::Tuple(ty.clone(), parts)));
                 body
             }))
         })
@@ -146,13 +146,13 @@ const LAWS: &[(&str, Law)] = &[
         let (t, ty) = laws.typed(t, &any)?;
         let (b, x) = binder("x", ty.clone());
         let args: Rc<[Ty]> = Rc::new([ty]);
-        let scrutinee = term(Kind::Con(MAYBE, args.clone(), 1, vec![t.clone()]));
+        let scrutinee = term(TermKind::Con(MAYBE, args.clone(), 1, vec![t.clone()]));
         let arms = vec![
             Arm { tag: 0, binders: vec![], body: t.clone() },
             Arm { tag: 1, binders: vec![b], body: x },
         ];
         let case = CaseOf { scrutinee, data: (MAYBE, args), arms, default: None };
-        *t = term(Kind::Case(Box::new(case)));
+        *t = term(TermKind::Case(Box::new(case)));
         Some(())
     }),
     ("variants, η", |laws, t| {
@@ -164,11 +164,11 @@ const LAWS: &[(&str, Law)] = &[
                 let fields = decl.fields(tag, args);
                 let (binders, fields) = fields.iter().map(|t| binder("y", t.clone())).unzip();
                 let mut body = body.clone();
-                substitute(&mut body, x, &term(Kind::Con(*data, args.clone(), tag, fields)));
+                substitute(&mut body, x, &term(TermKind::Con(*data, args.clone(), tag, fields)));
                 arms.push(Arm { tag, binders, body });
             }
             let data = (*data, args.clone());
-            Some(term(Kind::Case(Box::new(CaseOf { scrutinee: s, data, arms, default: None }))))
+            Some(term(TermKind::Case(Box::new(CaseOf { scrutinee: s, data, arms, default: None }))))
         })
     }),
     ("lists, β of []", |laws, t| {
@@ -184,14 +184,14 @@ const LAWS: &[(&str, Law)] = &[
         Some(())
     }),
     ("lists, β of s₁ :: s₂", |laws, t| {
-        let found = laws.one(t, &|t| matches!(t.kind, Kind::LetRec(..)))?;
-        let Kind::LetRec(f, function, rest) = &mut found.kind else { return None };
+        let found = laws.one(t, &|t| matches!(t.kind, TermKind::LetRec(..)))?;
+        let TermKind::LetRec(f, function, rest) = &mut found.kind else { return None };
         let called = |t: &Term| match &t.kind {
-            Kind::App(g, _) => matches!(&g.kind, Kind::Var(x) if x.id == f.var.id),
+            TermKind::App(g, _) => matches!(&g.kind, TermKind::Var(x) if x.id == f.var.id),
             _ => false,
         };
         let call = one_of(rest, &called, |count| laws.numbers.below(count))?;
-        let Kind::App(g, _) = &mut call.kind else { return None };
+        let TermKind::App(g, _) = &mut call.kind else { return None };
         **g = (**function).clone();
         Some(())
     }),
@@ -237,7 +237,7 @@ theorem! {
         for (name, law) in LAWS {
             let mut body = main_body(case);
             // The `λ` of the definition stays one.
-            let Kind::Lam(_, inner) = &mut body.kind else { return Err("no function".into()) };
+            let TermKind::Lam(_, inner) = &mut body.kind else { return Err("no function".into()) };
             if law(&mut laws, inner).is_some() && size(inner) < 2_000 {
                 definitions.push((*name, Ty::fun(case.s.clone(), case.t.clone()), body));
             }
@@ -264,7 +264,7 @@ theorem! {
                 None => expected = Some(got),
                 // The same operations on the same numbers, unless a law has them done twice.
                 Some(first) => close_all(first, &got, 0.0).map_err(|why| match why {
-                    Failure::Wrong(why) => Failure::Wrong(format!("{name}: {why}")),
+                    CaseFailure::Wrong(why) => CaseFailure::Wrong(format!("{name}: {why}")),
                     skip => skip,
                 })?,
             }
@@ -284,11 +284,11 @@ theorem! {
         let mut whole = main_body(case);
         each_binder(&mut whole, &mut |x| x.var.name = marked(&x.var.name));
         let mut substituted = whole.clone();
-        let with_let = |t: &Term| matches!(&t.kind, Kind::Let(..));
+        let with_let = |t: &Term| matches!(&t.kind, TermKind::Let(..));
         let Some(place) = one_of(&mut substituted, &with_let, |count| numbers.below(count)) else {
-            return Err(Failure::Skip("there is no `let`"));
+            return Err(CaseFailure::Skip("there is no `let`"));
         };
-        let Kind::Let(bindings, body) = &mut place.kind else { return Ok(()) };
+        let TermKind::Let(bindings, body) = &mut place.kind else { return Ok(()) };
         let Some((x, s)) = bindings.pop() else { return Ok(()) };
         substitute(body, x.var.id, &s);
         if bindings.is_empty() {
@@ -302,7 +302,7 @@ theorem! {
             }
         });
         if size(&mut substituted) > 400 {
-            return Err(Failure::Skip("the term is too large"));
+            return Err(CaseFailure::Skip("the term is too large"));
         }
         let ty = Ty::fun(case.s.clone(), case.t.clone());
         let definitions = vec![("left", ty.clone(), substituted), ("right", ty, whole)];
@@ -316,7 +316,7 @@ theorem! {
         for side in [&mut left, &mut right] {
             let mut budget = 50_000;
             if replace_names(side, &program, &mut budget).is_none() {
-                return Err(Failure::Skip("the term is too large"));
+                return Err(CaseFailure::Skip("the term is too large"));
             }
         }
         match alpha_eq(&left, &right) {
@@ -339,11 +339,11 @@ fn marked(name: &str) -> Name {
 /// term becomes too large.
 fn replace_names(term: &mut Term, program: &Program, budget: &mut usize) -> Option<()> {
     *budget = budget.checked_sub(1)?;
-    if let Kind::App(f, x) = &term.kind {
-        if let Kind::Global(f) = f.kind {
+    if let TermKind::App(f, x) = &term.kind {
+        if let TermKind::Global(f) = f.kind {
             let f = &program.globals[f.0 as usize];
             match &f.body.kind {
-                Kind::Lam(y, body) if f.name.contains("[Real;") => {
+                TermKind::Lam(y, body) if f.name.contains("[Real;") => {
                     let mut body = (**body).clone();
                     substitute(&mut body, y.var.id, x);
                     *term = body;
@@ -352,7 +352,7 @@ fn replace_names(term: &mut Term, program: &Program, budget: &mut usize) -> Opti
             }
         }
     }
-    if let Kind::Let(bindings, body) = &mut term.kind {
+    if let TermKind::Let(bindings, body) = &mut term.kind {
         let mut kept = Vec::new();
         let mut all = std::mem::take(bindings);
         while !all.is_empty() {
@@ -376,8 +376,8 @@ fn replace_names(term: &mut Term, program: &Program, budget: &mut usize) -> Opti
     for child in children(term) {
         replace_names(child, program, budget)?;
     }
-    if let Kind::Proj(_, i, of) = &term.kind {
-        if let Kind::Tuple(_, components) = &of.kind {
+    if let TermKind::Proj(_, i, of) = &term.kind {
+        if let TermKind::Tuple(_, components) = &of.kind {
             *term = components[*i].clone();
         }
     }
@@ -430,7 +430,7 @@ theorem! {
         // And it is the jet of the composition.
         let derivatives: Vec<&Value> = parts[1..].iter().collect();
         let jet = jets(&case.point, &derivatives)?;
-        let composition = Case {
+        let composition = TheoremCase {
             program: Rc::new(program),
             main: ids[2],
             s: case.s.clone(),

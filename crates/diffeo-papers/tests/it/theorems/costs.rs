@@ -6,8 +6,8 @@
 use crate::support::{
     add, app, build, index, lam, length, let_, loop_, mul, prim, program, real, reals_ty,
 };
-use crate::theorems::generator::{Case, Features};
-use crate::theorems::harness::{machine_for, theorem, Failure};
+use crate::theorems::generator::{Features, TheoremCase};
+use crate::theorems::harness::{machine_for, theorem, CaseFailure};
 use crate::theorems::translations::{call, machine_of, main_term, with};
 use diffeo_calculus::array::Array;
 use diffeo_calculus::eval::Kinks;
@@ -30,7 +30,7 @@ fn operations(
     program: &Program,
     make: impl FnOnce(&mut Workspace) -> GlobalId,
     at: Value,
-) -> Result<u64, Failure> {
+) -> Result<u64, CaseFailure> {
     let mut w = Workspace::new(program);
     let f = make(&mut w);
     machine_of(&mut w)?;
@@ -152,7 +152,7 @@ static LARGEST: Mutex<[Most; SIZES.len()]> =
 const SIZES: [usize; 3] = [1, 10, 100];
 
 /// Takes part in the largest, and prints it where it grows.
-fn record(i: usize, found: Most) -> Result<(), Failure> {
+fn record(i: usize, found: Most) -> Result<(), CaseFailure> {
     let mut all = LARGEST.lock().map_err(|_| "another test failed")?;
     let largest = &mut all[i];
     if found.time > largest.time || found.memory > largest.memory {
@@ -168,7 +168,7 @@ fn record(i: usize, found: Most) -> Result<(), Failure> {
 
 /// `λxs. [f xs[i] for i < length xs]` and `λxs. loop s = 0 for i < length xs do s + f xs[i] ⊙ f xs[i] * s`, of a
 /// case's function.
-fn scaled(case: &Case) -> [(Ty, Ty, Term); 2] {
+fn scaled(case: &TheoremCase) -> [(Ty, Ty, Term); 2] {
     let (s, t) = (case.s.clone(), case.t.clone());
     let f = || main_term(case);
     let each = lam(Ty::array(s.clone()), |xs| {
@@ -211,14 +211,14 @@ theorem! {
         for (i, n) in SIZES.into_iter().enumerate() {
             let (Some(at), Some(values)) = (copies(&case.point, n), copies(&case.cotangent, n))
             else {
-                return Err(Failure::Skip("there is no array of values of several shapes"));
+                return Err(CaseFailure::Skip("there is no array of values of several shapes"));
             };
             for (e, r, deltas) in &made {
                 let is_each = *e == ids[0];
                 let dt = if is_each { values.clone() } else { Value::Real(1.0) };
                 let parts = n * (parts(&case.point) + if is_each { parts(&case.value) } else { 0 });
                 let mut machine = machine_for(program.clone(), Kinks::Ignore, 200_000_000);
-                let mut count = |f: GlobalId, at: Value| -> Result<(u64, Value), Failure> {
+                let mut count = |f: GlobalId, at: Value| -> Result<(u64, Value), CaseFailure> {
                     let before = machine.operations();
                     let value = call(&mut machine, f, at)?;
                     Ok((machine.operations() - before, value))

@@ -1,7 +1,7 @@
 //! Closed, well-typed programs from a list of choices, with a point, a tangent and a cotangent.
 //!
 //! What comes in: the [`Features`] that programs may have, and two lists of numbers, one for the program and
-//! one for the values. What goes out: a [`Case`], or why there is none ([`Rejected`]: numbers or runs become
+//! one for the values. What goes out: a [`TheoremCase`], or why there is none ([`Rejected`]: numbers or runs become
 //! too large). What always holds: the program lints; every number stands for a choice and 0 for the simplest
 //! one, as does the end of a list, so smaller lists make smaller programs (`shrink.rs`); it terminates; and without [`Features::partial`] it has a value.
 //!
@@ -41,10 +41,10 @@ use crate::theorems::harness::{apply_main, code, machine, reals};
 use diffeo_base::{Name, Span};
 use diffeo_calculus::eval::Kinks;
 use diffeo_calculus::show::show;
-use diffeo_calculus::term::{Global, GlobalId, Kind, Term};
+use diffeo_calculus::term::{Global, GlobalId, Term, TermKind};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{print, print_type, Program, Ty};
-use scope::Entry;
+use scope::ScopeEntry;
 use std::fmt;
 use std::rc::Rc;
 
@@ -64,7 +64,7 @@ const MOST_FORMS: usize = 100;
 const FEW_FORMS: usize = 12;
 
 /// A program with a function `S → T` and values to differentiate it at.
-pub struct Case {
+pub struct TheoremCase {
     /// The program.
     pub program: Rc<Program>,
     /// The function, a definition whose body is a λ: the last definition.
@@ -96,12 +96,16 @@ pub enum Rejected {
     Long,
 }
 
-impl Case {
+impl TheoremCase {
     /// The case that these choices stand for.
     ///
     /// # Panics
     /// If the program stops without [`Features::partial`]: a mistake of the generator.
-    pub fn new(features: Features, program: &[u16], values: &[u16]) -> Result<Case, Rejected> {
+    pub fn new(
+        features: Features,
+        program: &[u16],
+        values: &[u16],
+    ) -> Result<TheoremCase, Rejected> {
         let mut generator = Generator {
             features,
             choices: Choices::new(program),
@@ -120,10 +124,10 @@ impl Case {
             globals: globals.into_iter().map(Rc::new).collect(),
             library: Vec::new(),
         });
-        let mut values = values::Values::new(values);
+        let mut values = values::ValueMaker::new(values);
         let point = values.of(&s);
         let tangent = values.direction(&point);
-        let mut case = Case {
+        let mut case = TheoremCase {
             program,
             main,
             s,
@@ -161,7 +165,7 @@ impl Case {
     }
 }
 
-impl fmt::Display for Case {
+impl fmt::Display for TheoremCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", print(&self.program))?;
         let name = &self.program.globals[self.main.0 as usize].name;
@@ -191,7 +195,7 @@ struct Generator<'c> {
     /// The last id of a binder.
     next: u32,
     /// What can be referred to.
-    scope: Vec<Entry>,
+    scope: Vec<ScopeEntry>,
     /// The definitions so far.
     globals: Vec<Global>,
     /// How often the term being made is run at most in one call of the function around it.
@@ -237,7 +241,7 @@ impl Generator<'_> {
     fn define(&mut self, name: &str, ty: Ty, body: Term) {
         let id = GlobalId(self.globals.len() as u32);
         self.globals.push(Global { name: Name::new(name), ty: ty.clone(), body, span: Span::NONE });
-        self.scope.push(Entry { ty, term: term(Kind::Global(id)), regular: false });
+        self.scope.push(ScopeEntry { ty, term: term(TermKind::Global(id)), regular: false });
     }
 
     /// The components of a tuple.

@@ -1,7 +1,7 @@
 //! Runs of cases and checks of properties on them.
 //!
-//! What comes in: a property, which says of a [`Case`] that it holds, that the case says nothing about it
-//! ([`Failure::Skip`]), or what is wrong. What goes out: nothing, or a panic with the smallest program, as
+//! What comes in: a property, which says of a [`TheoremCase`] that it holds, that the case says nothing about it
+//! ([`CaseFailure::Skip`]), or what is wrong. What goes out: nothing, or a panic with the smallest program, as
 //! Core, for which it is wrong. What always holds: the cases depend on the name of the property alone, unless
 //! the environment says otherwise, and no run is without bounds.
 //!
@@ -11,7 +11,7 @@
 //! | `THEOREM_SEED` | other cases |
 //! | `THEOREM_SHOW` | the cases are shown as they come, with `--nocapture`, in case that the process dies |
 
-use crate::theorems::generator::{Case, Features, Rejected};
+use crate::theorems::generator::{Features, Rejected, TheoremCase};
 use crate::theorems::shrink::shrink;
 use diffeo_calculus::eval::derivative::with_derivatives;
 use diffeo_calculus::eval::{Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError};
@@ -39,31 +39,31 @@ const LARGE: f64 = 1e9;
 
 /// Why a property does not hold of a case.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Failure {
+pub enum CaseFailure {
     /// The case says nothing about it, for this reason.
     Skip(&'static str),
     /// It is wrong.
     Wrong(String),
 }
 
-impl From<String> for Failure {
-    fn from(message: String) -> Failure {
-        Failure::Wrong(message)
+impl From<String> for CaseFailure {
+    fn from(message: String) -> CaseFailure {
+        CaseFailure::Wrong(message)
     }
 }
 
-impl From<&str> for Failure {
-    fn from(message: &str) -> Failure {
-        Failure::Wrong(message.to_string())
+impl From<&str> for CaseFailure {
+    fn from(message: &str) -> CaseFailure {
+        CaseFailure::Wrong(message.to_string())
     }
 }
 
-impl From<RuntimeError> for Failure {
+impl From<RuntimeError> for CaseFailure {
     /// What runs out of its bounds is of no interest.
-    fn from(error: RuntimeError) -> Failure {
+    fn from(error: RuntimeError) -> CaseFailure {
         match code(&error) {
-            "out-of-memory" => Failure::Skip("the run is too long"),
-            _ => Failure::Wrong(format!("it stops: {}", error.kind.message())),
+            "out-of-memory" => CaseFailure::Skip("the run is too long"),
+            _ => CaseFailure::Wrong(format!("it stops: {}", error.kind.message())),
         }
     }
 }
@@ -77,7 +77,9 @@ macro_rules! theorem {
             #[allow(unused_imports)]
             use super::*;
 
-            fn property($case: &$crate::theorems::generator::Case) -> Result<(), $crate::theorems::harness::Failure> {
+            fn property(
+                $case: &$crate::theorems::generator::TheoremCase,
+            ) -> Result<(), $crate::theorems::harness::CaseFailure> {
                 $body
             }
 
@@ -117,7 +119,7 @@ fn variable(name: &str) -> Option<u64> {
 }
 
 /// A counterexample to a property, made small: the case and what is wrong.
-pub type Counterexample = (Case, String);
+pub type Counterexample = (TheoremCase, String);
 
 /// Checks a property on so many cases, those not counted that it skips.
 ///
@@ -127,7 +129,7 @@ pub fn check(
     name: &str,
     features: Features,
     cases: u32,
-    property: impl Fn(&Case) -> Result<(), Failure>,
+    property: impl Fn(&TheoremCase) -> Result<(), CaseFailure>,
 ) {
     if let Some((case, message)) = counterexample(name, features, cases, property) {
         panic!("{name} does not hold: {message}\n\n{case}");
@@ -142,7 +144,7 @@ pub fn counterexample(
     name: &str,
     features: Features,
     cases: u32,
-    property: impl Fn(&Case) -> Result<(), Failure>,
+    property: impl Fn(&TheoremCase) -> Result<(), CaseFailure>,
 ) -> Option<Counterexample> {
     let cases = variable("THEOREM_CASES").map_or(cases, |n| n as u32);
     let config = Config {
@@ -162,7 +164,7 @@ pub fn counterexample(
     };
     let show = std::env::var_os("THEOREM_SHOW").is_some();
     let result = runner.run(&choices(), |(program, values)| {
-        let case = match Case::new(features, &program, &values) {
+        let case = match TheoremCase::new(features, &program, &values) {
             Ok(case) => case,
             Err(Rejected::Large) => return skip("a value is too large"),
             Err(Rejected::Long) => return skip("the program runs too long"),
@@ -172,8 +174,8 @@ pub fn counterexample(
         }
         match property(&case) {
             Ok(()) => Ok(()),
-            Err(Failure::Skip(why)) => skip(why),
-            Err(Failure::Wrong(message)) => Err(TestCaseError::fail(message)),
+            Err(CaseFailure::Skip(why)) => skip(why),
+            Err(CaseFailure::Wrong(message)) => Err(TestCaseError::fail(message)),
         }
     });
     println!("{name}: {cases} cases; skipped: {:?}", skipped.borrow());
@@ -184,10 +186,10 @@ pub fn counterexample(
     };
     let shrunk = shrink(first.clone(), |program, values| {
         let tried = catch_unwind(AssertUnwindSafe(|| {
-            let case = Case::new(features, program, values).ok()?;
+            let case = TheoremCase::new(features, program, values).ok()?;
             match property(&case) {
-                Err(Failure::Wrong(message)) => Some((case, message)),
-                Err(Failure::Skip(_)) | Ok(()) => None,
+                Err(CaseFailure::Wrong(message)) => Some((case, message)),
+                Err(CaseFailure::Skip(_)) | Ok(()) => None,
             }
         }));
         tried.unwrap_or(None)
@@ -223,7 +225,7 @@ pub fn options(kinks: Kinks, operations: u64) -> Options {
 }
 
 /// A machine for a case that stops after about so many operations; see [`limits`].
-pub fn machine(case: &Case, kinks: Kinks, operations: u64) -> Machine {
+pub fn machine(case: &TheoremCase, kinks: Kinks, operations: u64) -> Machine {
     Machine::new(case.program.clone(), options(kinks, operations))
 }
 
@@ -238,7 +240,11 @@ pub fn code(error: &RuntimeError) -> &'static str {
 }
 
 /// The value of the function of a case at an argument.
-pub fn apply_main(machine: &mut Machine, case: &Case, at: Value) -> Result<Value, RuntimeError> {
+pub fn apply_main(
+    machine: &mut Machine,
+    case: &TheoremCase,
+    at: Value,
+) -> Result<Value, RuntimeError> {
     let main = machine.eval_global(case.main)?;
     machine.apply(&main, at)
 }
@@ -246,7 +252,7 @@ pub fn apply_main(machine: &mut Machine, case: &Case, at: Value) -> Result<Value
 /// The value of a derivative term of the function of a case: `args` are those after the function.
 pub fn derivative(
     machine: &mut Machine,
-    case: &Case,
+    case: &TheoremCase,
     op: DiffOp,
     args: impl IntoIterator<Item = Value>,
 ) -> Result<Value, RuntimeError> {
@@ -285,7 +291,7 @@ pub fn moved(x: &Value, h: f64, v: &Value) -> Value {
 ///
 /// # Errors
 /// None for values of one shape.
-pub fn jets(point: &Value, derivatives: &[&Value]) -> Result<Value, Failure> {
+pub fn jets(point: &Value, derivatives: &[&Value]) -> Result<Value, CaseFailure> {
     let all: Vec<Vec<f64>> =
         std::iter::once(&point).chain(derivatives).map(|value| reals(value)).collect();
     // Numbers in place of the Reals tell which ones they are, in whatever order they come.
@@ -324,23 +330,23 @@ pub fn same_shape(a: &Value, b: &Value) -> bool {
 
 /// Whether two numbers agree to 1e-9 of the largest intermediate magnitude (see
 /// [`Machine::take_largest`]).
-pub fn close(a: f64, b: f64, largest: f64) -> Result<(), Failure> {
+pub fn close(a: f64, b: f64, largest: f64) -> Result<(), CaseFailure> {
     let largest = largest.max(1.0);
     if a.to_bits() == b.to_bits() || (a - b).abs() <= 1e-9 * largest {
         return Ok(());
     }
     // Near the largest numbers, the order of operations decides what is still finite.
     if largest >= LARGE {
-        return Err(Failure::Skip("a number is too large"));
+        return Err(CaseFailure::Skip("a number is too large"));
     }
     let difference = (a - b).abs();
     Err(format!("{a} and {b} differ by {difference:e}; the largest magnitude is {largest}").into())
 }
 
 /// Whether two values have one shape and Reals that agree as for [`close`].
-pub fn close_values(a: &Value, b: &Value, largest: f64) -> Result<(), Failure> {
+pub fn close_values(a: &Value, b: &Value, largest: f64) -> Result<(), CaseFailure> {
     if !same_shape(a, b) {
-        return Err(Failure::Wrong(format!("{a:?} and {b:?} have different shapes")));
+        return Err(CaseFailure::Wrong(format!("{a:?} and {b:?} have different shapes")));
     }
     reals(a).iter().zip(reals(b)).try_for_each(|(a, b)| close(*a, b, largest))
 }

@@ -5,9 +5,9 @@ use crate::support::{
     add, app, diff, global, int, lam, lam_of, mul, prim, program, proj, real, split, tuple,
     tuple_ty,
 };
-use crate::theorems::generator::{Case, Choices, Features};
+use crate::theorems::generator::{Choices, Features, TheoremCase};
 use crate::theorems::harness::{
-    derivative, jets, machine, machine_for, reals, theorem, Failure, MOST_OPERATIONS,
+    derivative, jets, machine, machine_for, reals, theorem, CaseFailure, MOST_OPERATIONS,
 };
 use crate::theorems::translations::{
     at_reals, call, close_all, component, exactly, lints, machine_of, magnitude, main_term, mapped,
@@ -102,7 +102,7 @@ theorem! {
 // Theorems 3 and 8
 
 /// Derivatives up to some order of a curve or surface through the point.
-fn curve(case: &Case, count: usize) -> Vec<Value> {
+fn curve(case: &TheoremCase, count: usize) -> Vec<Value> {
     let mut numbers = Numbers::of(case);
     let mut parts = vec![case.point.clone()];
     parts.extend((1..count).map(|_| numbers.like(&case.point)));
@@ -110,7 +110,7 @@ fn curve(case: &Case, count: usize) -> Vec<Value> {
 }
 
 /// The value of D(main) at these derivatives.
-fn taylor(case: &Case, system: &System, parts: &[Value]) -> Result<Value, Failure> {
+fn taylor(case: &TheoremCase, system: &System, parts: &[Value]) -> Result<Value, CaseFailure> {
     let mut w = Workspace::new(&case.program);
     let translated = w.translated(system, case.main);
     let mut machine = machine_of(&mut w)?;
@@ -119,7 +119,11 @@ fn taylor(case: &Case, system: &System, parts: &[Value]) -> Result<Value, Failur
 }
 
 /// The jet by the evaluator, and the largest number in it.
-fn evaluated(case: &Case, (k, r): (u32, u32), parts: &[Value]) -> Result<(Value, f64), Failure> {
+fn evaluated(
+    case: &TheoremCase,
+    (k, r): (u32, u32),
+    parts: &[Value],
+) -> Result<(Value, f64), CaseFailure> {
     let derivatives: Vec<&Value> = parts[1..].iter().collect();
     let at = jets(&case.point, &derivatives)?;
     let mut machine = machine(case, Kinks::Ignore, MOST_OPERATIONS);
@@ -129,7 +133,7 @@ fn evaluated(case: &Case, (k, r): (u32, u32), parts: &[Value]) -> Result<(Value,
 }
 
 /// D(main) gives the Taylor representation of what main gives, in its shape.
-fn is_taylor_representation(case: &Case, orders: (u32, u32)) -> Result<(), Failure> {
+fn is_taylor_representation(case: &TheoremCase, orders: (u32, u32)) -> Result<(), CaseFailure> {
     let c = coefficients(orders);
     let parts = curve(case, c);
     let (expected, largest) = evaluated(case, orders, &parts)?;
@@ -203,7 +207,7 @@ theorem! {
     /// J(τ) and D(τ) are canonically isomorphic at first-order types τ: both compositions are the identity.
     canonical_isomorphism, section_5(), |case| {
         if declares_real(&case.s, &case.program) {
-            return Err(Failure::Skip("there is no type of jets"));
+            return Err(CaseFailure::Skip("there is no type of jets"));
         }
         let orders = Numbers::of(case).pick(&ORDERS);
         let s = &case.s;
@@ -236,7 +240,7 @@ theorem! {
     }
 }
 
-fn equal(a: &Value, b: &Value) -> Result<(), Failure> {
+fn equal(a: &Value, b: &Value) -> Result<(), CaseFailure> {
     crate::theorems::harness::close_values(a, b, 0.0)?;
     exactly(&reals(a), &reals(b))
 }
@@ -284,14 +288,14 @@ theorem! {
     mixed_derivatives_by_1_2, section_5(), |case| {
         let count = reals(&case.point).len();
         if count == 0 {
-            return Err(Failure::Skip("there is no variable"));
+            return Err(CaseFailure::Skip("there is no variable"));
         }
         let mut numbers = Numbers::of(case);
         let (i, j) = (numbers.below(count), numbers.below(count));
         let (u, v) = (one_hot(&case.point, i), one_hot(&case.point, j));
         let both = crate::theorems::harness::moved(&u, 1.0, &v);
         let zero = mapped(&u, &mut |_| Value::Real(0.0));
-        let h = |direction: &Value| -> Result<Vec<f64>, Failure> {
+        let h = |direction: &Value| -> Result<Vec<f64>, CaseFailure> {
             let parts = [case.point.clone(), direction.clone(), zero.clone()];
             let y = taylor(case, &System::Taylor { k: 1, r: 2 }, &parts)?;
             Ok(component(&y, 2, 3))
@@ -403,7 +407,7 @@ theorem! {
 // Proposition 10
 
 /// `γ(env)(r)(s) = ⟨w, f(x + r u + s v)⟩` with env = (x, u, v, w): a curve of functions.
-fn curve_of_functions(case: &Case) -> (Ty, Term) {
+fn curve_of_functions(case: &TheoremCase) -> (Ty, Term) {
     let (s, t) = (case.s.clone(), case.t.clone());
     let types = [s.clone(), s.clone(), s.clone(), t.clone()];
     let env = tuple_ty(&types);
@@ -453,7 +457,7 @@ struct Evaluations {
 }
 
 /// `env` has the values of γ's environment.
-fn evaluations(case: &Case, env: &Value, r: f64) -> Result<Evaluations, Failure> {
+fn evaluations(case: &TheoremCase, env: &Value, r: f64) -> Result<Evaluations, CaseFailure> {
     let (gamma_ty, gamma) = curve_of_functions(case);
     let Ty::Fun(f) = &gamma_ty else { return Err("no function".into()) };
     let env_ty = f.0.clone();
@@ -517,10 +521,10 @@ theorem! {
 }
 
 /// Elsewhere than at the point, a case's function may give a value of another shape than the cotangent.
-fn shapes_differ(failure: Failure) -> Failure {
+fn shapes_differ(failure: CaseFailure) -> CaseFailure {
     match failure {
-        Failure::Wrong(why) if why.starts_with("it stops") => {
-            Failure::Skip("the function has another shape there")
+        CaseFailure::Wrong(why) if why.starts_with("it stops") => {
+            CaseFailure::Skip("the function has another shape there")
         }
         other => other,
     }

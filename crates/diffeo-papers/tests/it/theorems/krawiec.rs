@@ -2,10 +2,10 @@
 //! the way. What they cost is in `costs.rs`.
 
 use crate::support::{app, diff, global, lam_of, real, tuple_ty};
-use crate::theorems::generator::{Case, Choices, Features};
+use crate::theorems::generator::{Choices, Features, TheoremCase};
 use crate::theorems::harness::{
     apply_main, close, close_values, derivative, inner, machine, machine_for, moved, reals,
-    same_shape, theorem, with_reals, Failure, MOST_OPERATIONS,
+    same_shape, theorem, with_reals, CaseFailure, MOST_OPERATIONS,
 };
 use crate::theorems::translations::{
     at_reals, call, close_all, exactly, lints, machine_of, magnitude, main_term, mapped, with,
@@ -13,7 +13,7 @@ use crate::theorems::translations::{
 };
 use diffeo_calculus::eval::{Kinks, Machine};
 use diffeo_calculus::prim::DiffOp;
-use diffeo_calculus::term::{GlobalId, Kind, Program, Term};
+use diffeo_calculus::term::{GlobalId, Program, Term, TermKind};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{print_term, Ty};
 use diffeo_papers::delta::{naive, wrapper};
@@ -41,7 +41,7 @@ struct Reference {
     largest: f64,
 }
 
-fn reference(case: &Case) -> Result<Reference, Failure> {
+fn reference(case: &TheoremCase) -> Result<Reference, CaseFailure> {
     let mut machine = machine(case, Kinks::Ignore, MOST_OPERATIONS);
     let args = [case.point.clone(), case.tangent.clone()];
     let jvp = derivative(&mut machine, case, DiffOp::Jvp, args)?;
@@ -57,7 +57,7 @@ fn reference(case: &Case) -> Result<Reference, Failure> {
 }
 
 /// `F{main}` at the point with a tangent.
-fn f(case: &Case, tangent: &Value) -> Result<Value, Failure> {
+fn f(case: &TheoremCase, tangent: &Value) -> Result<Value, CaseFailure> {
     let mut w = Workspace::new(&case.program);
     let wrapper = dual::wrapper(&mut w, case.main);
     let mut machine = machine_of(&mut w)?;
@@ -65,7 +65,7 @@ fn f(case: &Case, tangent: &Value) -> Result<Value, Failure> {
 }
 
 /// `R{main}` at the point with a cotangent.
-fn r(case: &Case, choices: Delta, cotangent: &Value) -> Result<Value, Failure> {
+fn r(case: &TheoremCase, choices: Delta, cotangent: &Value) -> Result<Value, CaseFailure> {
     let mut w = Workspace::new(&case.program);
     let wrapper = wrapper::r(&mut w, case.main, choices);
     let mut machine = machine_of(&mut w)?;
@@ -119,7 +119,7 @@ theorem! {
         let mut machine = machine(case, Kinks::Ignore, MOST_OPERATIONS);
         let mut found = Vec::new();
         for h in [1e-2, 1e-3, 1e-4, 1e-5, 1e-6] {
-            let mut side = |h: f64| -> Result<Option<f64>, Failure> {
+            let mut side = |h: f64| -> Result<Option<f64>, CaseFailure> {
                 let y = apply_main(&mut machine, case, moved(&case.point, h, &case.tangent))?;
                 let known = same_shape(&y, &case.value);
                 Ok(known.then(|| inner(&case.cotangent, &moved(&y, -1.0, &case.value))))
@@ -139,7 +139,7 @@ theorem! {
             Some(three) if case.program.globals.iter().all(|g| !branches(&g.body)) => {
                 Err(format!("R gives {slope}, differences tend to {}", three[0]).into())
             }
-            _ => Err(Failure::Skip("differences do not settle")),
+            _ => Err(CaseFailure::Skip("differences do not settle")),
         }
     }
 }
@@ -147,7 +147,7 @@ theorem! {
 fn branches(body: &Term) -> bool {
     let mut found = false;
     crate::theorems::rewrite::each(&mut body.clone(), &mut |t| {
-        found |= matches!(t.kind, Kind::If(..))
+        found |= matches!(t.kind, TermKind::If(..))
     });
     found
 }
@@ -268,7 +268,7 @@ fn arrays_of_no_rows_keep_their_shape() {
 // Section 4.1, typing
 
 /// What stands for a Real that does not vary.
-fn embedded(system: &System, case: &Case, x: f64) -> Value {
+fn embedded(system: &System, case: &TheoremCase, x: f64) -> Value {
     let zero = match system {
         System::Forward => Value::Real(0.25),
         System::Vector(_) => case.tangent.clone(),
@@ -304,18 +304,18 @@ theorem! {
 }
 
 /// The dual numbers of a value.
-fn duals(case: &Case, value: &Value) -> Result<Vec<Value>, Failure> {
+fn duals(case: &TheoremCase, value: &Value) -> Result<Vec<Value>, CaseFailure> {
     at_reals(&case.value, value).ok_or_else(|| format!("{value:?} has another shape").into())
 }
 
-fn primal_is(case: &Case, value: &Value) -> Result<(), Failure> {
+fn primal_is(case: &TheoremCase, value: &Value) -> Result<(), CaseFailure> {
     let duals = duals(case, value)?;
     let primals: Vec<f64> = duals.iter().flat_map(|dual| reals(&dual.fields()[0])).collect();
     exactly(&primals, &reals(&case.value))
 }
 
 /// What D{main} gives at the point, with the state at the end.
-fn run(case: &Case, choices: Delta) -> Result<(Value, Value), Failure> {
+fn run(case: &TheoremCase, choices: Delta) -> Result<(Value, Value), CaseFailure> {
     let mut w = Workspace::new(&case.program);
     let wrapper = wrapper::deltas(&mut w, case.main, choices);
     let mut machine = machine_of(&mut w)?;
@@ -387,7 +387,7 @@ theorem! {
 }
 
 /// The right sides of the bindings of a state, in the order they were made.
-fn bindings_in_order(bindings: &Value) -> Result<Vec<Value>, Failure> {
+fn bindings_in_order(bindings: &Value) -> Result<Vec<Value>, CaseFailure> {
     let mut found = Vec::new();
     let mut rest = bindings.clone();
     loop {
@@ -520,7 +520,7 @@ theorem! {
     }
 }
 
-fn apply3(machine: &mut Machine, f: GlobalId, args: [Value; 3]) -> Result<Value, Failure> {
+fn apply3(machine: &mut Machine, f: GlobalId, args: [Value; 3]) -> Result<Value, CaseFailure> {
     let mut f = machine.eval_global(f)?;
     for arg in args {
         f = machine.apply(&f, arg)?;
@@ -603,7 +603,7 @@ theorem! {
     section_7_5_separate_translation, Features::no_derivatives(), |case| {
         let library = case.main.0 as usize;
         if library == 0 {
-            return Err(Failure::Skip("there is one definition"));
+            return Err(CaseFailure::Skip("there is one definition"));
         }
         let mut numbers = Numbers::of(case);
         let vector = System::Vector(Rc::new(case.s.clone()));
@@ -671,7 +671,7 @@ fn nested_rd(f: Term, s: &Ty, t: &Ty) -> (Ty, Ty, Term) {
 }
 
 /// R over R, `levels` times, against nested `rd` of the evaluator.
-fn tower(case: &Case, levels: usize, choices: Delta) -> Result<(), Failure> {
+fn tower(case: &TheoremCase, levels: usize, choices: Delta) -> Result<(), CaseFailure> {
     let mut numbers = Numbers::of(case);
     let mut definitions = Vec::new();
     let (mut s, mut t, mut f) = (case.s.clone(), case.t.clone(), main_term(case));
@@ -718,7 +718,7 @@ theorem! {
         let mut body = crate::theorems::translations::main_body(case);
         match crate::theorems::rewrite::size(&mut body) {
             0..200 => tower(case, 3, Numbers::of(case).pick(&[LISTS, ARRAYS])),
-            _ => Err(Failure::Skip("the program is too large")),
+            _ => Err(CaseFailure::Skip("the program is too large")),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The theorems of the papers, and what else holds of every program, as properties of generated programs.
 //!
 //! A property is written with [`harness::theorem!`]: its name, the features of the programs that it is about,
-//! and what holds of a [`generator::Case`], for example
+//! and what holds of a [`generator::TheoremCase`], for example
 //!
 //! ```text
 //! theorem! {
@@ -14,7 +14,7 @@
 //! }
 //! ```
 //!
-//! It returns `Ok(())` where it holds, `Err(Failure::Skip(…))` where a case says nothing about it, and any other
+//! It returns `Ok(())` where it holds, `Err(CaseFailure::Skip(…))` where a case says nothing about it, and any other
 //! error (a text will do, `?` on a `RuntimeError` too) where it is wrong. Each makes two tests, one of 1,000
 //! cases and one of 100,000, which `cargo test --release -- --ignored theorems` runs. What fails is shrunk and
 //! shown as Core, with the point, tangent, cotangent and value.

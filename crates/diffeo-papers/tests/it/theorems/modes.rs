@@ -1,9 +1,9 @@
 //! The evaluator's reverse, forward and Taylor derivatives agree with each other and with differences.
 
-use crate::theorems::generator::{Case, Features};
+use crate::theorems::generator::{Features, TheoremCase};
 use crate::theorems::harness::{
     apply_main, close, close_values, derivative, inner, jets, machine, moved, reals, same_shape,
-    theorem, Failure, MOST_OPERATIONS,
+    theorem, CaseFailure, MOST_OPERATIONS,
 };
 use diffeo_calculus::eval::Kinks;
 use diffeo_calculus::prim::DiffOp;
@@ -18,7 +18,7 @@ struct Modes {
 }
 
 /// Takes all derivatives and compares them.
-fn modes(case: &Case) -> Result<Modes, Failure> {
+fn modes(case: &TheoremCase) -> Result<Modes, CaseFailure> {
     let mut machine = machine(case, Kinks::Ignore, MOST_OPERATIONS);
     let x = || case.point.clone();
     let jvp = derivative(&mut machine, case, DiffOp::Jvp, [x(), case.tangent.clone()])?;
@@ -53,18 +53,18 @@ theorem! {
 
 /// The derivative of ⟨w, f(x + h v)⟩ by h at 0 by Richardson's extrapolation of central differences, from the
 /// step h; none where f has values of another shape nearby.
-fn differences(case: &Case, h: f64) -> Result<Option<f64>, Failure> {
+fn differences(case: &TheoremCase, h: f64) -> Result<Option<f64>, CaseFailure> {
     let mut machine = machine(case, Kinks::Ignore, MOST_OPERATIONS);
     richardson(case, h, |x| Ok(apply_main(&mut machine, case, x)?))
 }
 
 /// The same for another function that has the value of the case.
 pub fn richardson(
-    case: &Case,
+    case: &TheoremCase,
     h: f64,
-    mut f: impl FnMut(Value) -> Result<Value, Failure>,
-) -> Result<Option<f64>, Failure> {
-    let mut central = |h: f64| -> Result<Option<f64>, Failure> {
+    mut f: impl FnMut(Value) -> Result<Value, CaseFailure>,
+) -> Result<Option<f64>, CaseFailure> {
+    let mut central = |h: f64| -> Result<Option<f64>, CaseFailure> {
         let mut ends = [0.0; 2];
         for (end, h) in ends.iter_mut().zip([h, -h]) {
             let y = f(moved(&case.point, h, &case.tangent))?;
@@ -91,13 +91,13 @@ theorem! {
 }
 
 /// Skips what no difference quotient is expected to tend to: the derivative meets a kink.
-pub fn smooth_at_the_point(case: &Case) -> Result<(), Failure> {
+pub fn smooth_at_the_point(case: &TheoremCase) -> Result<(), CaseFailure> {
     let mut machine = machine(case, Kinks::Warn, MOST_OPERATIONS);
     let point = case.point.clone();
     derivative(&mut machine, case, DiffOp::Jvp, [point, case.tangent.clone()])?;
     match machine.take_warnings().as_slice() {
         [] => Ok(()),
-        _ => Err(Failure::Skip("the function has no derivative here")),
+        _ => Err(CaseFailure::Skip("the function has no derivative here")),
     }
 }
 
@@ -105,8 +105,8 @@ pub fn smooth_at_the_point(case: &Case) -> Result<(), Failure> {
 pub fn tends_to(
     expected: f64,
     largest: f64,
-    mut slope: impl FnMut(f64) -> Result<Option<f64>, Failure>,
-) -> Result<(), Failure> {
+    mut slope: impl FnMut(f64) -> Result<Option<f64>, CaseFailure>,
+) -> Result<(), CaseFailure> {
     // Functions that oscillate fast look settled by chance, but not three times.
     let mut found = Vec::new();
     for h in [1e-2, 1e-3, 1e-4, 1e-5, 1e-6] {
@@ -123,6 +123,6 @@ pub fn tends_to(
         Some(three) => {
             Err(format!("the derivative is {expected}, differences tend to {}", three[0]).into())
         }
-        None => Err(Failure::Skip("differences do not settle")),
+        None => Err(CaseFailure::Skip("differences do not settle")),
     }
 }

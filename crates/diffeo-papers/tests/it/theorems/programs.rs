@@ -1,9 +1,9 @@
 //! What holds of generated programs, and what they are like.
 
-use crate::theorems::generator::{Case, Features};
+use crate::theorems::generator::{Features, TheoremCase};
 use crate::theorems::harness::MOST_OPERATIONS;
 use crate::theorems::harness::{
-    apply_main, check, close_values, counterexample, derivative, machine, reals, Failure,
+    apply_main, check, close_values, counterexample, derivative, machine, reals, CaseFailure,
 };
 use diffeo_calculus::eval::Kinks;
 use diffeo_calculus::prim::DiffOp;
@@ -136,7 +136,7 @@ fn generated_programs_are_interesting() {
     }
 }
 
-fn statistics(case: &Case, all: &mut Statistics) -> Result<(), Failure> {
+fn statistics(case: &TheoremCase, all: &mut Statistics) -> Result<(), CaseFailure> {
     let (forms, size) = forms(&print(&case.program));
     let mut machine = machine(case, Kinks::Ignore, MOST_OPERATIONS);
     let result = apply_main(&mut machine, case, case.point.clone());
@@ -158,10 +158,10 @@ fn statistics(case: &Case, all: &mut Statistics) -> Result<(), Failure> {
 #[test]
 fn counterexamples_are_small() {
     let with = |all: &'static [&'static str]| {
-        let property = move |case: &Case| {
+        let property = move |case: &TheoremCase| {
             let text = print(&case.program);
             match all.iter().all(|form| text.contains(form)) {
-                true => Err(Failure::Wrong(format!("it has {all:?}"))),
+                true => Err(CaseFailure::Wrong(format!("it has {all:?}"))),
                 false => Ok(()),
             }
         };

@@ -1,6 +1,6 @@
 //! Rewriting of terms: subterms by number, substitution, fresh variables, types of variables.
 
-use diffeo_calculus::term::{Binder, Control, Kind, Term};
+use diffeo_calculus::term::{Binder, Control, Term, TermKind};
 use diffeo_calculus::Env;
 use std::collections::HashMap;
 
@@ -8,63 +8,63 @@ use std::collections::HashMap;
 /// of the function.
 pub fn children(term: &mut Term) -> Vec<&mut Term> {
     match &mut term.kind {
-        Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => Vec::new(),
-        Kind::Lam(_, body) | Kind::Proj(_, _, body) => vec![body],
-        Kind::App(f, x) => vec![f, x],
-        Kind::Let(bindings, body) => {
+        TermKind::Var(_) | TermKind::Global(_) | TermKind::Lit(_) => Vec::new(),
+        TermKind::Lam(_, body) | TermKind::Proj(_, _, body) => vec![body],
+        TermKind::App(f, x) => vec![f, x],
+        TermKind::Let(bindings, body) => {
             bindings.iter_mut().map(|(_, value)| value).chain([&mut **body]).collect()
         }
-        Kind::LetRec(_, f, rest) => match &mut f.kind {
-            Kind::Lam(_, body) => vec![body, rest],
+        TermKind::LetRec(_, f, rest) => match &mut f.kind {
+            TermKind::Lam(_, body) => vec![body, rest],
             _ => vec![rest],
         },
-        Kind::Case(case) => {
+        TermKind::Case(case) => {
             let arms = case.arms.iter_mut().map(|arm| &mut arm.body);
             [&mut case.scrutinee].into_iter().chain(arms).chain(&mut case.default).collect()
         }
-        Kind::If(a, b, c) => vec![a, b, c],
-        Kind::Build(build) => vec![&mut build.count, &mut build.body],
-        Kind::Loop(l) => {
+        TermKind::If(a, b, c) => vec![a, b, c],
+        TermKind::Build(build) => vec![&mut build.count, &mut build.body],
+        TermKind::Loop(l) => {
             let control = match &mut l.control {
                 Control::Count { count, .. } => count,
                 Control::While(condition) => condition,
             };
             vec![&mut l.init, control, &mut l.body]
         }
-        Kind::Tuple(_, terms)
-        | Kind::Con(_, _, _, terms)
-        | Kind::Array(_, terms)
-        | Kind::Prim(_, terms)
-        | Kind::Diff(_, terms) => terms.iter_mut().collect(),
+        TermKind::Tuple(_, terms)
+        | TermKind::Con(_, _, _, terms)
+        | TermKind::Array(_, terms)
+        | TermKind::Prim(_, terms)
+        | TermKind::Diff(_, terms) => terms.iter_mut().collect(),
     }
 }
 
 /// The binders that a term binds itself, with those of the function of a `letrec`.
 fn binders(term: &mut Term) -> Vec<&mut Binder> {
     match &mut term.kind {
-        Kind::Lam(x, _) => vec![x],
-        Kind::Let(bindings, _) => bindings.iter_mut().map(|(x, _)| x).collect(),
-        Kind::LetRec(f, function, _) => match &mut function.kind {
-            Kind::Lam(x, _) => vec![f, x],
+        TermKind::Lam(x, _) => vec![x],
+        TermKind::Let(bindings, _) => bindings.iter_mut().map(|(x, _)| x).collect(),
+        TermKind::LetRec(f, function, _) => match &mut function.kind {
+            TermKind::Lam(x, _) => vec![f, x],
             _ => vec![f],
         },
-        Kind::Case(case) => case.arms.iter_mut().flat_map(|arm| &mut arm.binders).collect(),
-        Kind::Build(build) => vec![&mut build.index],
-        Kind::Loop(l) => match &mut l.control {
+        TermKind::Case(case) => case.arms.iter_mut().flat_map(|arm| &mut arm.binders).collect(),
+        TermKind::Build(build) => vec![&mut build.index],
+        TermKind::Loop(l) => match &mut l.control {
             Control::Count { index, .. } => vec![&mut l.state, index],
             Control::While(_) => vec![&mut l.state],
         },
-        Kind::Var(_)
-        | Kind::Global(_)
-        | Kind::Lit(_)
-        | Kind::App(..)
-        | Kind::Tuple(..)
-        | Kind::Proj(..)
-        | Kind::Con(..)
-        | Kind::If(..)
-        | Kind::Array(..)
-        | Kind::Prim(..)
-        | Kind::Diff(..) => Vec::new(),
+        TermKind::Var(_)
+        | TermKind::Global(_)
+        | TermKind::Lit(_)
+        | TermKind::App(..)
+        | TermKind::Tuple(..)
+        | TermKind::Proj(..)
+        | TermKind::Con(..)
+        | TermKind::If(..)
+        | TermKind::Array(..)
+        | TermKind::Prim(..)
+        | TermKind::Diff(..) => Vec::new(),
     }
 }
 
@@ -118,7 +118,7 @@ pub fn one_of<'t>(
 /// `t[s/x]`, where binders are unique.
 pub fn substitute(term: &mut Term, x: u32, s: &Term) {
     each(term, &mut |t| {
-        if matches!(&t.kind, Kind::Var(var) if var.id == x) {
+        if matches!(&t.kind, TermKind::Var(var) if var.id == x) {
             *t = s.clone();
         }
     });
@@ -147,20 +147,20 @@ struct Fresh<'n> {
 impl Fresh<'_> {
     fn term(&mut self, term: &mut Term) {
         match &mut term.kind {
-            Kind::Var(var) => {
+            TermKind::Var(var) => {
                 if let Some(number) = self.numbers.get(&var.id) {
                     var.id = *number;
                 }
             }
             // Each binding is in scope of those after it.
-            Kind::Let(bindings, body) => {
+            TermKind::Let(bindings, body) => {
                 for (x, value) in bindings {
                     self.term(value);
                     self.bind(x);
                 }
                 self.term(body);
             }
-            Kind::Case(case) => {
+            TermKind::Case(case) => {
                 self.term(&mut case.scrutinee);
                 for arm in &mut case.arms {
                     arm.binders.iter_mut().for_each(|x| self.bind(x));
@@ -168,12 +168,12 @@ impl Fresh<'_> {
                 }
                 case.default.iter_mut().for_each(|t| self.term(t));
             }
-            Kind::Build(build) => {
+            TermKind::Build(build) => {
                 self.term(&mut build.count);
                 self.bind(&mut build.index);
                 self.term(&mut build.body);
             }
-            Kind::Loop(l) => {
+            TermKind::Loop(l) => {
                 self.term(&mut l.init);
                 if let Control::Count { count, .. } = &mut l.control {
                     self.term(count);

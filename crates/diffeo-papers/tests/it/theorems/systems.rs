@@ -3,9 +3,10 @@
 //!
 //! What always holds: every run is bounded, and what runs out of its bounds is skipped.
 
-use crate::theorems::generator::Case;
+use crate::theorems::generator::TheoremCase;
 use crate::theorems::harness::{
-    apply_main, close_values, code, derivative, limits, machine, reals, Failure, MOST_OPERATIONS,
+    apply_main, close_values, code, derivative, limits, machine, reals, CaseFailure,
+    MOST_OPERATIONS,
 };
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Kinks, RuntimeError};
@@ -13,18 +14,18 @@ use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{parse, print, print_type};
-use diffeo_papers::trace::{Evaluator, Stop, TraceOptions};
+use diffeo_papers::trace::{TraceEvaluator, TraceOptions, TraceStop};
 use std::rc::Rc;
 
 /// What a run ends with: a value, or the code of the error that stops it.
 pub type Outcome = Result<Value, &'static str>;
 
 /// A run that ended within its bounds.
-pub fn outcome(result: Result<Value, RuntimeError>) -> Result<Outcome, Failure> {
+pub fn outcome(result: Result<Value, RuntimeError>) -> Result<Outcome, CaseFailure> {
     match result {
         Ok(value) => Ok(Ok(value)),
         Err(error) => match code(&error) {
-            "out-of-memory" | "too-deep" => Err(Failure::Skip("the run is too long")),
+            "out-of-memory" | "too-deep" => Err(CaseFailure::Skip("the run is too long")),
             "internal" => Err(error.kind.message().into()),
             code => Ok(Err(code)),
         },
@@ -32,7 +33,7 @@ pub fn outcome(result: Result<Value, RuntimeError>) -> Result<Outcome, Failure> 
 }
 
 /// Whether two runs end with values that agree, as for [`close_values`], or with the same error.
-pub fn same_outcome(a: &Outcome, b: &Outcome, largest: f64) -> Result<(), Failure> {
+pub fn same_outcome(a: &Outcome, b: &Outcome, largest: f64) -> Result<(), CaseFailure> {
     match (a, b) {
         (Ok(a), Ok(b)) => close_values(a, b, largest),
         (Err(a), Err(b)) if a == b => Ok(()),
@@ -41,15 +42,15 @@ pub fn same_outcome(a: &Outcome, b: &Outcome, largest: f64) -> Result<(), Failur
 }
 
 /// The runtime error of an evaluation that is not limited.
-pub fn error(stop: Stop) -> RuntimeError {
+pub fn error(stop: TraceStop) -> RuntimeError {
     match stop {
-        Stop::Error(error) => *error,
-        Stop::OutOfFuel => unreachable!("recursion is not limited"),
+        TraceStop::Error(error) => *error,
+        TraceStop::OutOfFuel => unreachable!("recursion is not limited"),
     }
 }
 
 /// What is wrong in a trace.
-pub fn wrong(kind: ErrorKind) -> Failure {
+pub fn wrong(kind: ErrorKind) -> CaseFailure {
     kind.message().into()
 }
 
@@ -60,13 +61,13 @@ pub fn trace_options(kinks: Kinks) -> TraceOptions {
 }
 
 /// An evaluator by traces.
-pub fn evaluator(program: &Rc<Program>) -> Evaluator {
-    Evaluator::new(program.clone(), trace_options(Kinks::Ignore))
+pub fn evaluator(program: &Rc<Program>) -> TraceEvaluator {
+    TraceEvaluator::new(program.clone(), trace_options(Kinks::Ignore))
 }
 
 /// The value of a definition at an argument.
 pub fn evaluate(
-    evaluator: &mut Evaluator,
+    evaluator: &mut TraceEvaluator,
     definition: GlobalId,
     argument: Value,
 ) -> Result<Value, RuntimeError> {
@@ -85,7 +86,7 @@ pub struct Reference {
 }
 
 /// The machine's derivatives.
-pub fn reference(case: &Case) -> Result<Reference, Failure> {
+pub fn reference(case: &TheoremCase) -> Result<Reference, CaseFailure> {
     let mut machine = machine(case, Kinks::Ignore, MOST_OPERATIONS);
     let x = || case.point.clone();
     let jvp = derivative(&mut machine, case, DiffOp::Jvp, [x(), case.tangent.clone()])?;
@@ -98,7 +99,7 @@ pub fn reference(case: &Case) -> Result<Reference, Failure> {
 }
 
 /// The value, or how the function stops.
-pub fn by_machine(case: &Case) -> Result<Outcome, Failure> {
+pub fn by_machine(case: &TheoremCase) -> Result<Outcome, CaseFailure> {
     let mut machine = machine(case, Kinks::Ignore, MOST_OPERATIONS);
     outcome(apply_main(&mut machine, case, case.point.clone()))
 }
@@ -125,7 +126,7 @@ def by_rd_3 : (<S>, <T>, <S>) -> <S> = fn (p : (<S>, <T>, <S>)) ->
 /// by_fd(x, v) = v.rd_0(λu. u.rd_x(f))
 /// by_rd_3(x, w, v) = v.rd_x(λa. v.rd_a(λb. w.rd_b(f)))
 /// ```
-pub fn with_derivatives(case: &Case) -> Result<Rc<Program>, Failure> {
+pub fn with_derivatives(case: &TheoremCase) -> Result<Rc<Program>, CaseFailure> {
     let [s, t] = [&case.s, &case.t].map(|ty| print_type(ty, &case.program));
     let definitions = DERIVATIVES.replace("<S>", &s).replace("<T>", &t);
     let text = print(&case.program) + &definitions;

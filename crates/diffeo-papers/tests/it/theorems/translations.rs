@@ -1,13 +1,13 @@
 //! What the theorems about translations have in common: runs of translated programs, values of translated
 //! types, further definitions for a case, numbers that depend on the case alone.
 
-use crate::theorems::generator::Case;
-use crate::theorems::harness::{machine_for, reals, Failure, MOST_OPERATIONS};
+use crate::theorems::generator::TheoremCase;
+use crate::theorems::harness::{machine_for, reals, CaseFailure, MOST_OPERATIONS};
 use crate::theorems::rewrite::fresh;
 use diffeo_base::{Name, Span};
 use diffeo_calculus::eval::{Kinks, Machine, RuntimeError};
 use diffeo_calculus::leaves::map_leaves;
-use diffeo_calculus::term::{Global, GlobalId, Kind, Program, Term};
+use diffeo_calculus::term::{Global, GlobalId, Program, Term, TermKind};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{lint, Ty};
 use diffeo_papers::Workspace;
@@ -19,7 +19,7 @@ const NEXT: u32 = 1_000_000;
 // Runs
 
 /// A machine for everything in a workspace.
-pub fn machine_of(w: &mut Workspace) -> Result<Machine, Failure> {
+pub fn machine_of(w: &mut Workspace) -> Result<Machine, CaseFailure> {
     let program = w.program();
     match w.refusals() {
         [] => Ok(machine_for(program, Kinks::Ignore, MOST_OPERATIONS)),
@@ -34,7 +34,7 @@ pub fn call(machine: &mut Machine, f: GlobalId, arg: Value) -> Result<Value, Run
 }
 
 /// Fails unless the program lints.
-pub fn lints(program: &Program) -> Result<(), Failure> {
+pub fn lints(program: &Program) -> Result<(), CaseFailure> {
     match lint(program) {
         violations if violations.is_empty() => Ok(()),
         violations => Err(violations.join("\n").into()),
@@ -44,7 +44,7 @@ pub fn lints(program: &Program) -> Result<(), Failure> {
 // Further definitions
 
 /// The program of a case with further definitions, whose variables get numbers of their own.
-pub fn with(case: &Case, definitions: Vec<(&str, Ty, Term)>) -> (Program, Vec<GlobalId>) {
+pub fn with(case: &TheoremCase, definitions: Vec<(&str, Ty, Term)>) -> (Program, Vec<GlobalId>) {
     let mut program = (*case.program).clone();
     let mut next = NEXT;
     let mut ids = Vec::new();
@@ -58,15 +58,15 @@ pub fn with(case: &Case, definitions: Vec<(&str, Ty, Term)>) -> (Program, Vec<Gl
 }
 
 /// The function of a case, as it is defined, with variables that no other term made here has.
-pub fn main_body(case: &Case) -> Term {
+pub fn main_body(case: &TheoremCase) -> Term {
     let mut body = case.program.globals[case.main.0 as usize].body.clone();
     fresh(&mut body, &mut (1 << 31));
     body
 }
 
 /// The function of a case.
-pub fn main_term(case: &Case) -> Term {
-    Term::new(Kind::Global(case.main), Span::NONE)
+pub fn main_term(case: &TheoremCase) -> Term {
+    Term::new(TermKind::Global(case.main), Span::NONE)
 }
 
 // Values
@@ -139,7 +139,7 @@ fn tag(value: &Value) -> Option<u32> {
 }
 
 /// Fails unless the numbers are the same ones.
-pub fn exactly(a: &[f64], b: &[f64]) -> Result<(), Failure> {
+pub fn exactly(a: &[f64], b: &[f64]) -> Result<(), CaseFailure> {
     let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
     match a.len() == b.len() && a.iter().zip(b).all(same) {
         true => Ok(()),
@@ -148,7 +148,7 @@ pub fn exactly(a: &[f64], b: &[f64]) -> Result<(), Failure> {
 }
 
 /// Fails unless the numbers agree, see [`crate::theorems::harness::close`].
-pub fn close_all(a: &[f64], b: &[f64], largest: f64) -> Result<(), Failure> {
+pub fn close_all(a: &[f64], b: &[f64], largest: f64) -> Result<(), CaseFailure> {
     if a.len() != b.len() {
         return Err(format!("{} numbers and {}", a.len(), b.len()).into());
     }
@@ -170,7 +170,7 @@ pub struct Numbers(u64);
 
 impl Numbers {
     /// Those of a case.
-    pub fn of(case: &Case) -> Numbers {
+    pub fn of(case: &TheoremCase) -> Numbers {
         let all = case.trace.list.iter().map(|n| u64::from(*n));
         let bits = reals(&case.point).into_iter().map(f64::to_bits);
         Numbers(all.chain(bits).fold(0x9e37_79b9_7f4a_7c15, |hash, n| {

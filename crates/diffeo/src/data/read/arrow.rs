@@ -7,11 +7,11 @@ mod lengths;
 use super::column::{push, Column};
 use super::input::Input;
 use super::names::places;
-use super::time::{Kind, Moment};
-use super::{Check, Failure, Field};
+use super::time::{Moment, MomentKind};
+use super::{Check, Field, ReadFailure};
 use crate::data::error::{CsvColumn, Position, Problem};
 use crate::data::place::{Format, Place};
-use crate::data::shape::{layout, Cell, Layout};
+use crate::data::shape::{layout, Cell, TableLayout};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Decimal256Type, Decimal32Type,
@@ -40,7 +40,7 @@ pub(super) fn read(
     field: &Field<'_>,
     datas: &[DataDecl],
     check: Check<'_>,
-) -> Result<Value, Failure> {
+) -> Result<Value, ReadFailure> {
     let (format, ty) = (place.format, field.ty);
     let layout = layout(ty, datas).ok_or_else(|| Problem::Unsuitable(format, ty.clone()))?;
     let bytes = Input::open(&place.target, check)?.read_all()?;
@@ -54,7 +54,7 @@ pub(super) fn read(
         Format::Parquet => {
             let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes))
                 .map_err(|error| bad(error.to_string()))?;
-            let wanted = Wanted::new(&layout, builder.schema())?;
+            let wanted = ArrowColumns::new(&layout, builder.schema())?;
             // Only these are read, in the order of the file.
             let mut read: Vec<usize> = wanted.columns.iter().map(|(place, ..)| *place).collect();
             read.sort_unstable();
@@ -81,7 +81,7 @@ pub(super) fn read(
                 let reader = StreamReader::try_new(bytes, None).map_err(failed)?;
                 (reader.schema(), Box::new(reader))
             };
-            let wanted = Wanted::new(&layout, &schema)?;
+            let wanted = ArrowColumns::new(&layout, &schema)?;
             for batch in batches {
                 check()?;
                 rows += wanted.take(&batch.map_err(failed)?, |place| place, rows, &mut column)?;
@@ -93,22 +93,24 @@ pub(super) fn read(
 }
 
 /// Makes what was read the arrays of the value.
-fn close(layout: &Layout<'_>, column: &mut Column) {
+fn close(layout: &TableLayout<'_>, column: &mut Column) {
     match (layout, column) {
-        (Layout::Columns(_), Column::Tuple(columns)) => columns.iter_mut().for_each(Column::close),
+        (TableLayout::Columns(_), Column::Tuple(columns)) => {
+            columns.iter_mut().for_each(Column::close)
+        }
         (_, column) => column.close(),
     }
 }
 
 /// The columns that are wanted: where each stands in the file, its name and its cells.
-struct Wanted<'t> {
+struct ArrowColumns<'t> {
     columns: Vec<(usize, CsvColumn, Cell<'t>)>,
     /// Whether the cells of a row are an array.
     rows: bool,
 }
 
-impl<'t> Wanted<'t> {
-    fn new(layout: &Layout<'t>, schema: &Schema) -> Result<Wanted<'t>, Problem> {
+impl<'t> ArrowColumns<'t> {
+    fn new(layout: &TableLayout<'t>, schema: &Schema) -> Result<ArrowColumns<'t>, Problem> {
         let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
         let column =
             |place: usize| CsvColumn { number: place + 1, name: names.get(place).cloned() };
@@ -120,22 +122,22 @@ impl<'t> Wanted<'t> {
             }
         };
         let cells: Vec<(usize, Cell<'t>)> = match layout {
-            Layout::Records(fields) | Layout::Columns(fields) => {
+            TableLayout::Records(fields) | TableLayout::Columns(fields) => {
                 let places = places(&names, fields)?;
                 places.into_iter().zip(fields.iter().map(|(_, cell)| *cell)).collect()
             }
-            Layout::Tuples(cells) => {
+            TableLayout::Tuples(cells) => {
                 expect(cells.len())?;
                 cells.iter().copied().enumerate().collect()
             }
-            Layout::Rows(cell) => (0..names.len()).map(|place| (place, *cell)).collect(),
-            Layout::Cells(cell) => {
+            TableLayout::Rows(cell) => (0..names.len()).map(|place| (place, *cell)).collect(),
+            TableLayout::Cells(cell) => {
                 expect(1)?;
                 vec![(0, *cell)]
             }
         };
         let columns = cells.into_iter().map(|(place, cell)| (place, column(place), cell)).collect();
-        Ok(Wanted { columns, rows: matches!(layout, Layout::Rows(_)) })
+        Ok(ArrowColumns { columns, rows: matches!(layout, TableLayout::Rows(_)) })
     }
 
     /// Puts the rows of a batch at the end; how many they are.
@@ -145,7 +147,7 @@ impl<'t> Wanted<'t> {
         of: impl Fn(usize) -> usize,
         before: usize,
         column: &mut Column,
-    ) -> Result<usize, Failure> {
+    ) -> Result<usize, ReadFailure> {
         let mut read = Vec::new();
         for (place, name, cell) in &self.columns {
             let array = batch.column(of(*place));
@@ -157,7 +159,7 @@ impl<'t> Wanted<'t> {
         }
         let at = |row: usize, problem: Problem| {
             let at = Some(Position { line: before + row + 1, column: 0 });
-            Failure { at, ..Failure::from(problem) }
+            ReadFailure { at, ..ReadFailure::from(problem) }
         };
         let rows = batch.num_rows();
         if let (true, Column::Rows { elements, .. }) = (self.rows, &mut *column) {
@@ -198,7 +200,7 @@ impl<'t> Wanted<'t> {
 
 /// A value of a file.
 #[derive(Clone, PartialEq, Debug)]
-enum Scalar {
+enum ArrowScalar {
     Real(f64),
     Int(i128),
     Bool(bool),
@@ -206,40 +208,46 @@ enum Scalar {
     Time(Moment),
 }
 
-impl Scalar {
+impl ArrowScalar {
     fn text(&self) -> String {
         match self {
-            Scalar::Real(r) => r.to_string(),
-            Scalar::Int(i) => i.to_string(),
-            Scalar::Bool(b) => b.to_string(),
-            Scalar::Text(text) => text.clone(),
-            Scalar::Time(moment) => moment.text(),
+            ArrowScalar::Real(r) => r.to_string(),
+            ArrowScalar::Int(i) => i.to_string(),
+            ArrowScalar::Bool(b) => b.to_string(),
+            ArrowScalar::Text(text) => text.clone(),
+            ArrowScalar::Time(moment) => moment.text(),
         }
     }
 
     fn real(&self) -> Option<f64> {
         match self {
-            Scalar::Real(r) => Some(*r),
-            Scalar::Int(i) => Some(*i as f64),
-            Scalar::Time(moment) => Some(moment.real()),
-            Scalar::Bool(_) | Scalar::Text(_) => None,
+            ArrowScalar::Real(r) => Some(*r),
+            ArrowScalar::Int(i) => Some(*i as f64),
+            ArrowScalar::Time(moment) => Some(moment.real()),
+            ArrowScalar::Bool(_) | ArrowScalar::Text(_) => None,
         }
     }
 
     fn int(&self) -> Option<i64> {
         match self {
-            Scalar::Int(i) => i64::try_from(*i).ok(),
+            ArrowScalar::Int(i) => i64::try_from(*i).ok(),
             // Other programs make Reals of whole numbers where some are missing.
-            Scalar::Real(r) if r.fract() == 0.0 && r.abs() < 9e15 => Some(*r as i64),
-            Scalar::Real(_) | Scalar::Bool(_) | Scalar::Text(_) | Scalar::Time(_) => None,
+            ArrowScalar::Real(r) if r.fract() == 0.0 && r.abs() < 9e15 => Some(*r as i64),
+            ArrowScalar::Real(_)
+            | ArrowScalar::Bool(_)
+            | ArrowScalar::Text(_)
+            | ArrowScalar::Time(_) => None,
         }
     }
 
     fn truth(&self) -> Option<bool> {
         match self {
-            Scalar::Bool(b) => Some(*b),
-            Scalar::Int(i @ (0 | 1)) => Some(*i == 1),
-            Scalar::Int(_) | Scalar::Real(_) | Scalar::Text(_) | Scalar::Time(_) => None,
+            ArrowScalar::Bool(b) => Some(*b),
+            ArrowScalar::Int(i @ (0 | 1)) => Some(*i == 1),
+            ArrowScalar::Int(_)
+            | ArrowScalar::Real(_)
+            | ArrowScalar::Text(_)
+            | ArrowScalar::Time(_) => None,
         }
     }
 
@@ -248,7 +256,9 @@ impl Scalar {
             (Ty::Real, _) => self.real().map(Value::Real),
             (Ty::Int, _) => self.int().map(Value::Int),
             (Ty::Bool, _) => self.truth().map(Value::Bool),
-            (Ty::String, Scalar::Text(_) | Scalar::Time(_)) => Some(Value::string(&self.text())),
+            (Ty::String, ArrowScalar::Text(_) | ArrowScalar::Time(_)) => {
+                Some(Value::string(&self.text()))
+            }
             _ => None,
         }
     }
@@ -256,12 +266,12 @@ impl Scalar {
 
 /// Puts a value at the end of a column.
 fn put(
-    value: Option<&Scalar>,
+    value: Option<&ArrowScalar>,
     name: &CsvColumn,
     cell: &Cell<'_>,
     column: &mut Column,
 ) -> Result<(), Problem> {
-    let is_nan = matches!(value, Some(Scalar::Real(r)) if r.is_nan());
+    let is_nan = matches!(value, Some(ArrowScalar::Real(r)) if r.is_nan());
     let ty = || cell.ty.clone();
     let Some(value) = value.filter(|_| !(is_nan && cell.maybe.is_some())) else {
         return match (cell.maybe, column) {
@@ -287,20 +297,20 @@ fn put(
 }
 
 /// What an array holds, if that is numbers, truth values, texts or times.
-fn values(array: &dyn Array) -> Option<Vec<Option<Scalar>>> {
+fn values(array: &dyn Array) -> Option<Vec<Option<ArrowScalar>>> {
     use DataType as T;
-    let real = Scalar::Real;
-    let int = |i| Scalar::Int(i);
-    let time = |units, kind| move |count| Scalar::Time(Moment::of(count, units, kind));
-    let text = |text: Option<&str>| text.map(|text| Scalar::Text(text.to_string()));
+    let real = ArrowScalar::Real;
+    let int = |i| ArrowScalar::Int(i);
+    let time = |units, kind| move |count| ArrowScalar::Time(Moment::of(count, units, kind));
+    let text = |text: Option<&str>| text.map(|text| ArrowScalar::Text(text.to_string()));
     // By the digits, so that the number is rounded once.
     let decimal = |digits: String, scale: i8| {
         let number = format!("{digits}e{}", -i32::from(scale)).parse();
-        Scalar::Real(number.unwrap_or(f64::NAN))
+        ArrowScalar::Real(number.unwrap_or(f64::NAN))
     };
     Some(match array.data_type() {
         T::Null => vec![None; array.len()],
-        T::Boolean => array.as_boolean().iter().map(|b| b.map(Scalar::Bool)).collect(),
+        T::Boolean => array.as_boolean().iter().map(|b| b.map(ArrowScalar::Bool)).collect(),
         T::Int8 => each::<Int8Type>(array, |i| int(i.into())),
         T::Int16 => each::<Int16Type>(array, |i| int(i.into())),
         T::Int32 => each::<Int32Type>(array, |i| int(i.into())),
@@ -320,11 +330,11 @@ fn values(array: &dyn Array) -> Option<Vec<Option<Scalar>>> {
         T::LargeUtf8 => array.as_string::<i64>().iter().map(text).collect(),
         T::Utf8View => array.as_string_view().iter().map(text).collect(),
         T::Date32 => each::<Date32Type>(array, |days| {
-            Scalar::Time(Moment::of(i64::from(days) * 86_400, 1, Kind::Date))
+            ArrowScalar::Time(Moment::of(i64::from(days) * 86_400, 1, MomentKind::Date))
         }),
-        T::Date64 => each::<Date64Type>(array, time(1_000, Kind::Date)),
+        T::Date64 => each::<Date64Type>(array, time(1_000, MomentKind::Date)),
         T::Timestamp(unit, zone) => {
-            let kind = if zone.is_some() { Kind::Utc } else { Kind::Local };
+            let kind = if zone.is_some() { MomentKind::Utc } else { MomentKind::Local };
             match unit {
                 TimeUnit::Second => each::<TimestampSecondType>(array, time(1, kind)),
                 TimeUnit::Millisecond => each::<TimestampMillisecondType>(array, time(1_000, kind)),
@@ -337,17 +347,17 @@ fn values(array: &dyn Array) -> Option<Vec<Option<Scalar>>> {
             }
         }
         T::Time32(TimeUnit::Second) => {
-            each::<Time32SecondType>(array, |t| time(1, Kind::Clock)(t.into()))
+            each::<Time32SecondType>(array, |t| time(1, MomentKind::Clock)(t.into()))
         }
         T::Time32(_) => {
-            each::<Time32MillisecondType>(array, |t| time(1_000, Kind::Clock)(t.into()))
+            each::<Time32MillisecondType>(array, |t| time(1_000, MomentKind::Clock)(t.into()))
         }
         T::Time64(TimeUnit::Nanosecond) => {
-            each::<Time64NanosecondType>(array, time(1_000_000_000, Kind::Clock))
+            each::<Time64NanosecondType>(array, time(1_000_000_000, MomentKind::Clock))
         }
-        T::Time64(_) => each::<Time64MicrosecondType>(array, time(1_000_000, Kind::Clock)),
+        T::Time64(_) => each::<Time64MicrosecondType>(array, time(1_000_000, MomentKind::Clock)),
         T::Duration(unit) => {
-            let kind = Kind::Duration;
+            let kind = MomentKind::Duration;
             match unit {
                 TimeUnit::Second => each::<DurationSecondType>(array, time(1, kind)),
                 TimeUnit::Millisecond => each::<DurationMillisecondType>(array, time(1_000, kind)),
@@ -379,7 +389,7 @@ fn values(array: &dyn Array) -> Option<Vec<Option<Scalar>>> {
 
 fn each<T: ArrowPrimitiveType>(
     array: &dyn Array,
-    scalar: impl Fn(T::Native) -> Scalar,
-) -> Vec<Option<Scalar>> {
+    scalar: impl Fn(T::Native) -> ArrowScalar,
+) -> Vec<Option<ArrowScalar>> {
     array.as_primitive::<T>().iter().map(|value| value.map(&scalar)).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::column::{push, Column};
 use crate::data::error::Problem;
-use crate::data::options::{Numbers, Options};
+use crate::data::options::{DataOptions, Numbers};
 use crate::data::shape::Cell;
 use crate::data::CsvColumn;
 use diffeo_calculus::ty::Ty;
@@ -15,7 +15,7 @@ pub(in crate::data) const MISSING: [&str; 9] =
 
 /// A cell as it is found.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
+pub(super) struct CellText<'a> {
     pub text: &'a [u8],
     /// Whether it stood in quotes.
     pub quoted: bool,
@@ -24,20 +24,20 @@ pub(super) struct Found<'a> {
 }
 
 /// How cells are read.
-pub(super) struct Cells {
+pub(super) struct CellFormat {
     numbers: Numbers,
     missing: Vec<String>,
 }
 
-impl Cells {
-    pub fn new(options: &Options) -> Cells {
-        Cells { numbers: options.numbers, missing: options.missing.clone() }
+impl CellFormat {
+    pub fn new(options: &DataOptions) -> CellFormat {
+        CellFormat { numbers: options.numbers, missing: options.missing.clone() }
     }
 
     /// Puts what a cell stands for at the end of a column.
     pub fn put(
         &self,
-        found: Found<'_>,
+        found: CellText<'_>,
         place: impl FnOnce() -> CsvColumn,
         cell: &Cell<'_>,
         column: &mut Column,
@@ -60,7 +60,7 @@ impl Cells {
     fn value(
         &self,
         text: &str,
-        found: Found<'_>,
+        found: CellText<'_>,
         cell: &Cell<'_>,
         column: &mut Column,
     ) -> Option<()> {

@@ -4,11 +4,11 @@ use super::column::Column;
 use super::input::Input;
 use super::records::{Records, Separates};
 use super::table::Table;
-use super::{Check, Failure, Field};
+use super::{Check, Field, ReadFailure};
 use crate::data::error::Problem;
-use crate::data::options::{Options, Separator};
+use crate::data::options::{DataOptions, Separator};
 use crate::data::place::{Format, Place};
-use crate::data::shape::{layout, Layout};
+use crate::data::shape::{layout, TableLayout};
 use crate::data::BUFFER;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
@@ -22,8 +22,8 @@ pub(super) fn read(
     field: &Field<'_>,
     datas: &[DataDecl],
     check: Check<'_>,
-) -> Result<Value, Failure> {
-    let options = Options::of(&place.options, place.format)?;
+) -> Result<Value, ReadFailure> {
+    let options = DataOptions::of(&place.options, place.format)?;
     let ty = field.ty;
     let layout = layout(ty, datas).ok_or_else(|| Problem::Unsuitable(place.format, ty.clone()))?;
     let input = Input::open(&place.target, check)?;
@@ -41,14 +41,14 @@ pub(super) fn read(
         (Some(Separator::Char(c)), _, _) => Separates::char(*c),
         (Some(Separator::Blanks), _, _) => Separates::Blanks,
         // A line of text is one cell.
-        (None, Format::Text, Layout::Cells(cell)) if *cell.scalar == Ty::String => {
+        (None, Format::Text, TableLayout::Cells(cell)) if *cell.scalar == Ty::String => {
             Separates::Nothing
         }
         (None, _, _) => Separates::Unknown { comma: options.numbers.decimal != ',' },
     };
     let records = Records::new(input, separates, options.comment, options.skip)?;
     let mut table = Table::new(records, &options);
-    let named = matches!(layout, Layout::Records(_) | Layout::Columns(_));
+    let named = matches!(layout, TableLayout::Records(_) | TableLayout::Columns(_));
     // Without a header, a file in which nothing is left is a table of no rows.
     if table.source.at_end()? {
         if table.source.lines() < options.skip {

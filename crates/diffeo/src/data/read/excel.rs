@@ -3,16 +3,16 @@
 //! The cells come in their order and not as a rectangle, which a single cell far away would make larger than any
 //! memory.
 
-use super::cell::Found;
+use super::cell::CellText;
 use super::column::Column;
 use super::input::Input;
-use super::table::{Source, Table};
-use super::time::{Kind, Moment};
-use super::{Check, Failure, Field};
+use super::table::{Table, TableSource};
+use super::time::{Moment, MomentKind};
+use super::{Check, Field, ReadFailure};
 use crate::data::error::{Position, Problem};
-use crate::data::options::Options;
+use crate::data::options::DataOptions;
 use crate::data::place::{Format, Place};
-use crate::data::shape::{layout, Layout};
+use crate::data::shape::{layout, TableLayout};
 use calamine::{Cell, DataRef, ExcelDateTime, Reader, SheetType, Xlsx, XlsxCellReader, XlsxError};
 use diffeo_calculus::ty::DataDecl;
 use diffeo_calculus::value::Value;
@@ -27,8 +27,8 @@ pub(super) fn read(
     field: &Field<'_>,
     datas: &[DataDecl],
     check: Check<'_>,
-) -> Result<Value, Failure> {
-    let options = Options::of(&place.options, place.format)?;
+) -> Result<Value, ReadFailure> {
+    let options = DataOptions::of(&place.options, place.format)?;
     let ty = field.ty;
     let layout = layout(ty, datas).ok_or_else(|| Problem::Unsuitable(place.format, ty.clone()))?;
     let bytes = Input::open(&place.target, check)?.read_all()?;
@@ -45,7 +45,7 @@ pub(super) fn read(
     let Some(name) = name else {
         return Err(Problem::NoSheet(options.sheet.clone(), sheets).into());
     };
-    let named = matches!(layout, Layout::Records(_) | Layout::Columns(_));
+    let named = matches!(layout, TableLayout::Records(_) | TableLayout::Columns(_));
     let sheet = Sheet {
         cells: book.worksheet_cells_reader(name).map_err(bad)?,
         check,
@@ -87,12 +87,12 @@ struct Sheet<'a, RS: Read + Seek> {
     further: bool,
     /// The row read last, from 0.
     row: u32,
-    record: Vec<Text>,
+    record: Vec<ExcelText>,
 }
 
 /// A cell as text, and its seconds if it is a time.
 #[derive(Clone, Default)]
-struct Text {
+struct ExcelText {
     text: String,
     time: Option<f64>,
 }
@@ -102,7 +102,7 @@ const COLUMNS: u32 = 1 << 14;
 
 impl<'a, RS: Read + Seek> Sheet<'a, RS> {
     /// The next cell that is not empty.
-    fn cell(&mut self) -> Result<Option<Cell<DataRef<'a>>>, Failure> {
+    fn cell(&mut self) -> Result<Option<Cell<DataRef<'a>>>, ReadFailure> {
         loop {
             self.count += 1;
             if self.count.is_multiple_of(CHECKED) {
@@ -133,7 +133,7 @@ fn is_empty(value: &DataRef<'_>) -> bool {
     }
 }
 
-fn text(value: &DataRef<'_>) -> Text {
+fn text(value: &DataRef<'_>) -> ExcelText {
     let text = match value {
         DataRef::Empty => String::new(),
         DataRef::Int(i) => i.to_string(),
@@ -146,10 +146,10 @@ fn text(value: &DataRef<'_>) -> Text {
         DataRef::Error(error) => error.to_string(),
         DataRef::DateTime(time) => {
             let moment = moment(time);
-            return Text { text: moment.text(), time: Some(moment.real()) };
+            return ExcelText { text: moment.text(), time: Some(moment.real()) };
         }
     };
-    Text { text, time: None }
+    ExcelText { text, time: None }
 }
 
 /// Excel counts days; what is less than one is a time of day.
@@ -157,10 +157,10 @@ fn moment(time: &ExcelDateTime) -> Moment {
     let days = time.as_f64();
     let milliseconds = (days * 86_400_000.0).round() as i64;
     if time.is_duration() {
-        return Moment::of(milliseconds, 1000, Kind::Duration);
+        return Moment::of(milliseconds, 1000, MomentKind::Duration);
     }
     if (0.0..1.0).contains(&days) {
-        return Moment::of(milliseconds, 1000, Kind::Clock);
+        return Moment::of(milliseconds, 1000, MomentKind::Clock);
     }
     let (year, month, day, hour, minute, second, milli) = time.to_ymd_hms_milli();
     let date = Moment::day(year.into(), month.into(), day.into());
@@ -168,12 +168,12 @@ fn moment(time: &ExcelDateTime) -> Moment {
     Moment {
         seconds: date.seconds + clock,
         nanoseconds: u32::from(milli) * 1_000_000,
-        kind: if clock == 0 && milli == 0 { Kind::Date } else { Kind::Local },
+        kind: if clock == 0 && milli == 0 { MomentKind::Date } else { MomentKind::Local },
     }
 }
 
-impl<RS: Read + Seek> Source for Sheet<'_, RS> {
-    fn next(&mut self, _blank: bool) -> Result<bool, Failure> {
+impl<RS: Read + Seek> TableSource for Sheet<'_, RS> {
+    fn next(&mut self, _blank: bool) -> Result<bool, ReadFailure> {
         self.record.clear();
         // A row may have cells beside the table alone.
         while self.record.is_empty() {
@@ -199,7 +199,7 @@ impl<RS: Read + Seek> Source for Sheet<'_, RS> {
                     let place = place as usize;
                     if !(self.further && self.width.is_some_and(|width| place >= width)) {
                         if self.record.len() <= place {
-                            self.record.resize(place + 1, Text::default());
+                            self.record.resize(place + 1, ExcelText::default());
                         }
                         self.record[place] = text(found.get_value());
                     }
@@ -209,7 +209,7 @@ impl<RS: Read + Seek> Source for Sheet<'_, RS> {
         }
         let width = *self.width.get_or_insert(self.record.len());
         if self.record.len() < width {
-            self.record.resize(width, Text::default());
+            self.record.resize(width, ExcelText::default());
         }
         Ok(true)
     }
@@ -218,17 +218,17 @@ impl<RS: Read + Seek> Source for Sheet<'_, RS> {
         self.record.len()
     }
 
-    fn cell(&self, place: usize) -> Found<'_> {
+    fn cell(&self, place: usize) -> CellText<'_> {
         match self.record.get(place) {
-            Some(Text { text, time }) => {
-                Found { text: text.as_bytes(), quoted: false, time: *time }
+            Some(ExcelText { text, time }) => {
+                CellText { text: text.as_bytes(), quoted: false, time: *time }
             }
-            None => Found { text: b"", quoted: false, time: None },
+            None => CellText { text: b"", quoted: false, time: None },
         }
     }
 
-    fn failure(&self, problem: Problem) -> Failure {
+    fn failure(&self, problem: Problem) -> ReadFailure {
         let at = Some(Position { line: self.row as usize + 1, column: 0 });
-        Failure { at, ..Failure::from(problem) }
+        ReadFailure { at, ..ReadFailure::from(problem) }
     }
 }

@@ -7,8 +7,8 @@
 //! guided by the type.
 
 use super::column::{push, Column};
-use super::{text_start, Check, Failure};
-use crate::data::error::{Found, Position, Problem, Step};
+use super::{text_start, Check, ReadFailure};
+use crate::data::error::{JsonPiece, PathStep, Position, Problem};
 use crate::data::shape::{is_list, maybe, MaybeTags, CONS, NIL};
 use crate::data::{reason, RED_ZONE, SEGMENT};
 use diffeo_base::Name;
@@ -32,13 +32,13 @@ pub(super) fn read_bytes(
     ty: &Ty,
     datas: &[DataDecl],
     check: Check<'_>,
-) -> Result<Value, Failure> {
+) -> Result<Value, ReadFailure> {
     let bytes = &bytes[text_start(bytes)?..];
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let before = &bytes[..e.valid_up_to()];
         let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
         let at = Some(Position { line, column: 0 });
-        Failure { at, ..Failure::from(Problem::NotUtf8) }
+        ReadFailure { at, ..ReadFailure::from(Problem::NotUtf8) }
     })?;
     if text.trim().is_empty() {
         return Err(Problem::Empty.into());
@@ -52,8 +52,9 @@ pub(super) fn read(
     ty: &Ty,
     datas: &[DataDecl],
     check: Check<'_>,
-) -> Result<Value, Failure> {
-    let mut reader = Reader { datas, check, values: 0, path: Vec::new(), depth: 0, problem: None };
+) -> Result<Value, ReadFailure> {
+    let mut reader =
+        JsonReader { datas, check, values: 0, path: Vec::new(), depth: 0, problem: None };
     let mut column = Column::new(ty);
     let mut json = serde_json::Deserializer::from_str(text);
     json.disable_recursion_limit();
@@ -65,7 +66,7 @@ pub(super) fn read(
         Err(error) => {
             let at = position(text, error.line(), error.column());
             let problem = reader.problem.unwrap_or_else(|| syntax(&error, text));
-            Err(Failure { at, ..Failure::from(problem) })
+            Err(ReadFailure { at, ..ReadFailure::from(problem) })
         }
     }
 }
@@ -99,18 +100,18 @@ fn word_at(line: &str, at: usize) -> &str {
 }
 
 /// What the elements share. After an error, `path` is where it happened and `problem` what it is.
-struct Reader<'a> {
+struct JsonReader<'a> {
     datas: &'a [DataDecl],
     check: Check<'a>,
     values: usize,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     depth: usize,
     problem: Option<Problem>,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     /// Keeps the problem, which an error of serde cannot hold.
-    fn fail<E: serde::de::Error>(&mut self, problem: impl FnOnce(Vec<Step>) -> Problem) -> E {
+    fn fail<E: serde::de::Error>(&mut self, problem: impl FnOnce(Vec<PathStep>) -> Problem) -> E {
         let path = std::mem::take(&mut self.path);
         self.problem = Some(problem(path));
         E::custom("")
@@ -146,11 +147,11 @@ fn bare<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<(&'t Ty, MaybeTags)> {
 struct Element<'r, 'a> {
     ty: &'r Ty,
     column: &'r mut Column,
-    reader: &'r mut Reader<'a>,
+    reader: &'r mut JsonReader<'a>,
 }
 
 impl Element<'_, '_> {
-    fn wrong<T, E: serde::de::Error>(self, found: Found) -> Result<T, E> {
+    fn wrong<T, E: serde::de::Error>(self, found: JsonPiece) -> Result<T, E> {
         let ty = self.ty.clone();
         Err(self.reader.fail(|path| Problem::Mismatch(path, ty, found)))
     }
@@ -159,7 +160,7 @@ impl Element<'_, '_> {
     /// wrong.
     fn unwrapped<E: serde::de::Error>(
         self,
-        found: Found,
+        found: JsonPiece,
         read: impl FnOnce(Element<'_, '_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let (Some((inner, tags)), Column::Other(column)) =
@@ -204,7 +205,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
     fn visit_bool<E: serde::de::Error>(self, b: bool) -> Result<(), E> {
         match self.column {
             Column::Bool(column) => push(column, b),
-            _ => return self.unwrapped(Found::Bool(b), |inner| inner.visit_bool(b)),
+            _ => return self.unwrapped(JsonPiece::Bool(b), |inner| inner.visit_bool(b)),
         }
         Ok(())
     }
@@ -213,7 +214,9 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
         match (&mut *self.column, i64::try_from(n)) {
             (Column::Real(column), _) => push(column, n as f64),
             (Column::Int(column), Ok(n)) => push(column, n),
-            _ => return self.unwrapped(Found::Number(n.to_string()), |inner| inner.visit_u64(n)),
+            _ => {
+                return self.unwrapped(JsonPiece::Number(n.to_string()), |inner| inner.visit_u64(n))
+            }
         }
         Ok(())
     }
@@ -222,7 +225,9 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
         match self.column {
             Column::Real(column) => push(column, n as f64),
             Column::Int(column) => push(column, n),
-            _ => return self.unwrapped(Found::Number(n.to_string()), |inner| inner.visit_i64(n)),
+            _ => {
+                return self.unwrapped(JsonPiece::Number(n.to_string()), |inner| inner.visit_i64(n))
+            }
         }
         Ok(())
     }
@@ -233,7 +238,8 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
             // The library reads `-0` as this.
             Column::Int(column) if r == 0.0 && r.is_sign_negative() => push(column, 0),
             _ => {
-                return self.unwrapped(Found::Number(format!("{r:?}")), |inner| inner.visit_f64(r))
+                return self
+                    .unwrapped(JsonPiece::Number(format!("{r:?}")), |inner| inner.visit_f64(r))
             }
         }
         Ok(())
@@ -246,7 +252,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
             (Column::Real(column), _, "inf") => push(column, f64::INFINITY),
             (Column::Real(column), _, "-inf") => push(column, f64::NEG_INFINITY),
             _ => {
-                let found = Found::String(text.to_string());
+                let found = JsonPiece::String(text.to_string());
                 return self.unwrapped(found, |inner| inner.visit_str(text));
             }
         }
@@ -259,7 +265,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
             (Column::Other(column), _, Some((_, tags))) => {
                 push(column, Value::data(tags.nothing, []));
             }
-            _ => return self.wrong(Found::Null),
+            _ => return self.wrong(JsonPiece::Null),
         }
         Ok(())
     }
@@ -272,7 +278,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
                 reader.depth += 1;
                 let before = elements.len();
                 for i in 0.. {
-                    reader.path.push(Step::Index(i));
+                    reader.path.push(PathStep::Index(i));
                     let seed = Element { ty: element, column: elements, reader };
                     if seq.next_element_seed(seed)?.is_none() {
                         break;
@@ -293,7 +299,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
                 let reader = self.reader;
                 reader.depth += 1;
                 for (i, (ty, column)) in types.iter().zip(columns).enumerate() {
-                    reader.path.push(Step::Component(i));
+                    reader.path.push(PathStep::Component(i));
                     let seed = Element { ty, column, reader };
                     let component = seq.next_element_seed(seed)?;
                     reader.path.pop();
@@ -322,7 +328,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
                 let mut items = Vec::new();
                 loop {
                     let mut item = Column::new(element);
-                    reader.path.push(Step::Index(items.len()));
+                    reader.path.push(PathStep::Index(items.len()));
                     let seed = Element { ty: element, column: &mut item, reader };
                     let more = seq.next_element_seed(seed)?;
                     reader.path.pop();
@@ -337,7 +343,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
                 reader.depth -= 1;
                 Ok(())
             }
-            _ => self.unwrapped(Found::Array, |inner| inner.visit_seq(seq)),
+            _ => self.unwrapped(JsonPiece::Array, |inner| inner.visit_seq(seq)),
         }
     }
 
@@ -346,7 +352,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
         let Ty::Data(id, args) = self.ty else { return self.record(None, map) };
         let decl = &datas[id.0 as usize];
         if is_list(decl) {
-            return self.wrong(Found::Object);
+            return self.wrong(JsonPiece::Object);
         }
         let key = map.next_key::<String>()?;
         let tag =
@@ -354,13 +360,13 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
         match (tag, key, bare(self.ty, datas)) {
             (Some(tag), ..) => self.constructor(decl, args, tag, map),
             (None, key, Some((Ty::Record(_), _))) => {
-                self.unwrapped(Found::Object, |inner| inner.record(key, map))
+                self.unwrapped(JsonPiece::Object, |inner| inner.record(key, map))
             }
             (None, Some(key), _) => {
                 let ty = self.ty.clone();
                 Err(self.reader.fail(|path| Problem::UnknownConstructor(path, ty, key)))
             }
-            (None, None, _) => self.wrong(Found::Object),
+            (None, None, _) => self.wrong(JsonPiece::Object),
         }
     }
 }
@@ -373,7 +379,7 @@ impl Element<'_, '_> {
         mut map: A,
     ) -> Result<(), A::Error> {
         let (Ty::Record(fields), Column::Tuple(columns)) = (self.ty, &mut *self.column) else {
-            return self.wrong(Found::Object);
+            return self.wrong(JsonPiece::Object);
         };
         let reader = self.reader;
         reader.depth += 1;
@@ -400,7 +406,7 @@ impl Element<'_, '_> {
                 }
             };
             seen[i] = true;
-            reader.path.push(Step::Field(fields[i].0.clone()));
+            reader.path.push(PathStep::Field(fields[i].0.clone()));
             let column = &mut columns[i];
             map.next_value_seed(Element { ty: &fields[i].1, column, reader })?;
             reader.path.pop();
@@ -430,9 +436,9 @@ impl Element<'_, '_> {
         tag: usize,
         mut map: A,
     ) -> Result<(), A::Error> {
-        let Column::Other(column) = &mut *self.column else { return self.wrong(Found::Object) };
+        let Column::Other(column) = &mut *self.column else { return self.wrong(JsonPiece::Object) };
         self.reader.depth += 1;
-        self.reader.path.push(Step::Constructor(decl.constructors[tag].name.clone()));
+        self.reader.path.push(PathStep::Constructor(decl.constructors[tag].name.clone()));
         // No payload is `null`, several fields are an array: as the types `()` and `(…, …)`.
         let fields = decl.fields(tag as u32, args);
         let payload = Ty::tuple(fields.clone());
@@ -441,7 +447,7 @@ impl Element<'_, '_> {
         map.next_value_seed(seed)?;
         self.reader.path.pop();
         if map.next_key::<IgnoredAny>()?.is_some() {
-            return self.wrong(Found::Object);
+            return self.wrong(JsonPiece::Object);
         }
         let values = match (read, fields.len()) {
             (_, 0) => Vec::new(),

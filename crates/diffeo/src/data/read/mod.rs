@@ -19,11 +19,11 @@ mod time;
 
 pub(super) use cell::{is_missing, MISSING};
 
-use super::error::{DataError, Position, Problem, Source};
-use super::options::Options;
+use super::error::{DataError, DataSource, Position, Problem};
+use super::options::DataOptions;
 use super::place::{Format, Place, Target};
 use super::reason;
-use super::shape::{maybe, Layout};
+use super::shape::{maybe, TableLayout};
 use diffeo_base::Name;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
@@ -48,7 +48,7 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    fn order(&self, layout: &Layout<'_>) -> Option<&'a [Name]> {
+    fn order(&self, layout: &TableLayout<'_>) -> Option<&'a [Name]> {
         layout.order(self.orders)
     }
 }
@@ -59,21 +59,21 @@ pub type Check<'a> = &'a dyn Fn() -> io::Result<()>;
 
 /// What is wrong, and where, inside of one source.
 #[derive(Debug)]
-struct Failure {
+struct ReadFailure {
     /// The array of an NPZ file.
     member: Option<String>,
     at: Option<Position>,
     problem: Box<Problem>,
 }
 
-impl From<Problem> for Failure {
-    fn from(problem: Problem) -> Failure {
-        Failure { member: None, at: None, problem: Box::new(problem) }
+impl From<Problem> for ReadFailure {
+    fn from(problem: Problem) -> ReadFailure {
+        ReadFailure { member: None, at: None, problem: Box::new(problem) }
     }
 }
 
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
+impl From<io::Error> for ReadFailure {
+    fn from(error: io::Error) -> ReadFailure {
         Problem::Unreadable(reason(&error)).into()
     }
 }
@@ -105,7 +105,7 @@ pub fn read_argument(
     }
     let Some(place) = Place::of(text) else {
         return json::read(text, field.ty, datas, check).map_err(|failure| {
-            let Failure { mut at, mut problem, .. } = failure;
+            let ReadFailure { mut at, mut problem, .. } = failure;
             if text.trim().is_empty() {
                 *problem = Problem::Empty;
             } else if matches!(*problem, Problem::Syntax { .. }) {
@@ -113,14 +113,14 @@ pub fn read_argument(
                     (at, *problem) = (None, format);
                 }
             }
-            DataError::reading(field, Source::Text, at, *problem)
+            DataError::reading(field, DataSource::Text, at, *problem)
         });
     };
-    read_place(&place, field, datas, check).map_err(|Failure { member, at, problem }| {
+    read_place(&place, field, datas, check).map_err(|ReadFailure { member, at, problem }| {
         let source = match (member, &place.target) {
-            (_, Target::Standard) => Source::StandardInput,
-            (Some(member), Target::File(path)) => Source::Member(path.clone(), member),
-            (None, Target::File(path)) => Source::File(path.clone()),
+            (_, Target::Standard) => DataSource::StandardInput,
+            (Some(member), Target::File(path)) => DataSource::Member(path.clone(), member),
+            (None, Target::File(path)) => DataSource::File(path.clone()),
         };
         DataError::reading(field, source, at, *problem)
     })
@@ -142,7 +142,7 @@ fn read_place(
     field: &Field<'_>,
     datas: &[DataDecl],
     check: Check<'_>,
-) -> Result<Value, Failure> {
+) -> Result<Value, ReadFailure> {
     let ty = field.ty;
     // JSON has a `Just` of its own.
     if let (Some((inner, tags)), true) = (maybe(ty, datas), place.format != Format::Json) {
@@ -152,7 +152,7 @@ fn read_place(
     match place.format {
         Format::Json | Format::Npy | Format::Parquet | Format::Arrow => {
             // None of them has any.
-            Options::of(&place.options, place.format)?;
+            DataOptions::of(&place.options, place.format)?;
         }
         Format::Npz | Format::Csv | Format::Tsv | Format::Text | Format::Excel => {}
     }
@@ -191,8 +191,8 @@ pub fn is_guarded() -> bool {
 #[cfg(feature = "binary-tables")]
 fn guarded(
     format: Format,
-    read: impl FnOnce() -> Result<Value, Failure>,
-) -> Result<Value, Failure> {
+    read: impl FnOnce() -> Result<Value, ReadFailure>,
+) -> Result<Value, ReadFailure> {
     GUARDED.set(true);
     // Nothing is used any more of what it read.
     let value = catch_unwind(AssertUnwindSafe(read));

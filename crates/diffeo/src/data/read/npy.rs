@@ -7,7 +7,7 @@
 
 use super::column::{push, Column};
 use super::input::Input;
-use super::{Check, Failure};
+use super::{Check, ReadFailure};
 use crate::data::error::Problem;
 use crate::data::place::{Format, Target};
 use crate::data::shape::leaf;
@@ -17,7 +17,7 @@ use diffeo_calculus::Ty;
 use std::io::{self, Read};
 
 /// Reads a `.npy` file.
-pub(super) fn read_npy(target: &Target, ty: &Ty, check: Check<'_>) -> Result<Value, Failure> {
+pub(super) fn read_npy(target: &Target, ty: &Ty, check: Check<'_>) -> Result<Value, ReadFailure> {
     leaf(ty).ok_or_else(|| Problem::Unsuitable(Format::Npy, ty.clone()))?;
     let mut input = Input::open(target, check)?.buffered();
     let (value, _) = read(&mut input, ty)?;
@@ -43,7 +43,7 @@ fn failed(error: &io::Error) -> Problem {
 }
 
 /// Reads an array, which is the whole of a file, and its length. The end is looked at because checksums stand there.
-pub(super) fn read(input: &mut impl Read, ty: &Ty) -> Result<(Value, u64), Failure> {
+pub(super) fn read(input: &mut impl Read, ty: &Ty) -> Result<(Value, u64), ReadFailure> {
     let mut input = Counted { input, bytes: 0 };
     let value = read_array(&mut input, ty)?;
     match input.read(&mut [0]) {
@@ -67,7 +67,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-fn read_array(input: &mut impl Read, ty: &Ty) -> Result<Value, Failure> {
+fn read_array(input: &mut impl Read, ty: &Ty) -> Result<Value, ReadFailure> {
     let (element, rank) = leaf(ty).ok_or_else(|| Problem::Unsuitable(Format::Npy, ty.clone()))?;
     let header = read_header(input)?;
     let column = Elements::of(&header.dtype, element)

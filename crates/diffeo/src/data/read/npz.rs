@@ -1,7 +1,7 @@
 //! NPZ files: one of the arrays of a ZIP archive, or a record of several.
 
 use super::input::Input;
-use super::{npy, Check, Failure};
+use super::{npy, Check, ReadFailure};
 use crate::data::error::Problem;
 use crate::data::place::{Format, Place, Target};
 use crate::data::shape::{leaf, members};
@@ -12,8 +12,8 @@ use std::io::{self, BufReader, Read, Seek};
 use zip::ZipArchive;
 
 /// What an archive is read from: its directory stands at the end.
-trait Source: Read + Seek {}
-impl<T: Read + Seek> Source for T {}
+trait ReadSeek: Read + Seek {}
+impl<T: Read + Seek> ReadSeek for T {}
 
 /// Reads into a record each array that has the name of a field; else one array: the one asked for,
 /// the only one, or that with the parameter's name.
@@ -22,8 +22,8 @@ pub(super) fn read(
     parameter: &str,
     ty: &Ty,
     check: Check<'_>,
-) -> Result<Value, Failure> {
-    let unsuitable = |format| Failure::from(Problem::Unsuitable(format, ty.clone()));
+) -> Result<Value, ReadFailure> {
+    let unsuitable = |format| ReadFailure::from(Problem::Unsuitable(format, ty.clone()));
     if leaf(ty).is_none() && members(ty).is_none() {
         return Err(unsuitable(Format::Npz));
     }
@@ -59,7 +59,7 @@ pub(super) fn read(
 }
 
 /// A file as it is; a pipe or something compressed as a whole in memory.
-fn open<'a>(target: &Target, check: Check<'a>) -> io::Result<Box<dyn Source + 'a>> {
+fn open<'a>(target: &Target, check: Check<'a>) -> io::Result<Box<dyn ReadSeek + 'a>> {
     match target {
         Target::File(path) if fs::metadata(path)?.is_file() => {
             let mut file = File::open(path)?;
@@ -78,11 +78,11 @@ fn bad(error: zip::result::ZipError) -> Problem {
 }
 
 fn member<'a>(
-    archive: &mut ZipArchive<Box<dyn Source + 'a>>,
+    archive: &mut ZipArchive<Box<dyn ReadSeek + 'a>>,
     name: &str,
     ty: &Ty,
     check: Check<'_>,
-) -> Result<Value, Failure> {
+) -> Result<Value, ReadFailure> {
     let mut read = || {
         let file = archive.by_name(&format!("{name}.npy")).map_err(bad)?;
         let size = file.size();
@@ -95,5 +95,5 @@ fn member<'a>(
         }
         Ok(value)
     };
-    read().map_err(|failure: Failure| Failure { member: Some(name.to_string()), ..failure })
+    read().map_err(|failure: ReadFailure| ReadFailure { member: Some(name.to_string()), ..failure })
 }

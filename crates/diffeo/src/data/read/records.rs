@@ -7,9 +7,9 @@
 //! forget that, take an unclosed quote for a cell that goes on to the end of the file, and do not
 //! know the line of a record after empty ones.
 
-use super::cell::Found;
-use super::table::Source;
-use super::Failure;
+use super::cell::CellText;
+use super::table::TableSource;
+use super::ReadFailure;
 use crate::data::error::{CsvColumn, Position, Problem};
 use diffeo_base::Name;
 use std::io::BufRead;
@@ -29,7 +29,7 @@ pub(super) struct Records<R> {
     text: Vec<u8>,
     /// Where a comment begins in it.
     cut: Option<usize>,
-    cells: Vec<Span>,
+    cells: Vec<CellSpan>,
 }
 
 /// What stands between cells.
@@ -78,7 +78,7 @@ fn is_blank(byte: u8) -> bool {
 
 /// Where a cell lies.
 #[derive(Clone, Copy)]
-struct Span {
+struct CellSpan {
     start: usize,
     end: usize,
     quoted: bool,
@@ -91,7 +91,7 @@ impl<R: BufRead> Records<R> {
         separates: Separates,
         comment: Option<char>,
         skip: usize,
-    ) -> Result<Records<R>, Failure> {
+    ) -> Result<Records<R>, ReadFailure> {
         let mut lines = 0;
         while lines < skip && input.skip_until(b'\n')? > 0 {
             lines += 1;
@@ -116,15 +116,15 @@ impl<R: BufRead> Records<R> {
     }
 
     /// Whether nothing is left.
-    pub fn at_end(&mut self) -> Result<bool, Failure> {
+    pub fn at_end(&mut self) -> Result<bool, ReadFailure> {
         Ok(self.input.fill_buf()?.is_empty())
     }
 
     /// Adds a line to the text; how many bytes it has.
-    fn more(&mut self) -> Result<usize, Failure> {
+    fn more(&mut self) -> Result<usize, ReadFailure> {
         let n = self.input.read_until(b'\n', &mut self.text).map_err(|error| {
             let at = Some(Position { line: self.lines + 1, column: 0 });
-            Failure { at, ..Failure::from(error) }
+            ReadFailure { at, ..ReadFailure::from(error) }
         })?;
         self.lines += usize::from(n > 0);
         Ok(n)
@@ -160,12 +160,12 @@ impl<R: BufRead> Records<R> {
     /// Takes a cell that is not quoted; where it ends.
     fn plain(&mut self, start: usize) -> usize {
         let end = self.stop(start);
-        self.cells.push(Span { start, end, quoted: false });
+        self.cells.push(CellSpan { start, end, quoted: false });
         end
     }
 
     /// Takes a cell whose quote opens here, moving what it stands for to its start; where it ends.
-    fn quoted(&mut self, start: usize) -> Result<usize, Failure> {
+    fn quoted(&mut self, start: usize) -> Result<usize, ReadFailure> {
         let (mut from, mut to) = (start + 1, start);
         loop {
             match (self.text.get(from), self.text.get(from + 1)) {
@@ -195,7 +195,7 @@ impl<R: BufRead> Records<R> {
                 return Err(self.failure(Problem::AfterQuote(column, rest)));
             }
         }
-        self.cells.push(Span { start, end: to, quoted: true });
+        self.cells.push(CellSpan { start, end: to, quoted: true });
         Ok(stop)
     }
 
@@ -214,7 +214,7 @@ impl<R: BufRead> Records<R> {
     }
 
     /// Takes the cells of the text.
-    fn split(&mut self) -> Result<(), Failure> {
+    fn split(&mut self) -> Result<(), ReadFailure> {
         let blanks = self.separates == Separates::Blanks;
         let mut at = 0;
         loop {
@@ -275,8 +275,8 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-impl<R: BufRead> Source for Records<R> {
-    fn next(&mut self, blank: bool) -> Result<bool, Failure> {
+impl<R: BufRead> TableSource for Records<R> {
+    fn next(&mut self, blank: bool) -> Result<bool, ReadFailure> {
         loop {
             self.text.clear();
             self.cells.clear();
@@ -297,7 +297,7 @@ impl<R: BufRead> Source for Records<R> {
                 break;
             }
             if blank {
-                self.cells.push(Span { start: 0, end: 0, quoted: false });
+                self.cells.push(CellSpan { start: 0, end: 0, quoted: false });
                 self.records += 1;
                 return Ok(true);
             }
@@ -312,13 +312,13 @@ impl<R: BufRead> Source for Records<R> {
         self.cells.len()
     }
 
-    fn cell(&self, place: usize) -> Found<'_> {
+    fn cell(&self, place: usize) -> CellText<'_> {
         let (text, quoted): (&[u8], bool) =
             self.cells.get(place).map_or((b"", false), |c| (&self.text[c.start..c.end], c.quoted));
-        Found { text, quoted, time: None }
+        CellText { text, quoted, time: None }
     }
 
-    fn failure(&self, problem: Problem) -> Failure {
+    fn failure(&self, problem: Problem) -> ReadFailure {
         let about_cells = matches!(
             problem,
             Problem::Cells { .. }
@@ -326,8 +326,10 @@ impl<R: BufRead> Source for Records<R> {
                 | Problem::MissingCell(..)
                 | Problem::MissingColumn(..)
         );
-        let broken =
-            |i| matches!(self.cell(i), Found { text, quoted: false, .. } if text.contains(&b'\r'));
+        let broken = |i| {
+            let cell = self.cell(i);
+            !cell.quoted && cell.text.contains(&b'\r')
+        };
         let problem = if about_cells && (0..self.len()).any(broken) {
             Problem::CarriageReturns
         } else if let Some(found) = self.other_separator(&problem).filter(|_| about_cells) {
@@ -338,6 +340,6 @@ impl<R: BufRead> Source for Records<R> {
             problem
         };
         let at = Some(Position { line: self.line, column: 0 });
-        Failure { at, ..Failure::from(problem) }
+        ReadFailure { at, ..ReadFailure::from(problem) }
     }
 }

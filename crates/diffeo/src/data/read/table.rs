@@ -1,35 +1,35 @@
 //! A table record by record into arrays: of records, or a record of columns, by the names in its header; of tuples,
 //! rows or single cells by position.
 
-use super::cell::{Cells, Found};
+use super::cell::{CellFormat, CellText};
 use super::column::Column;
 use super::names::places;
-use super::Failure;
+use super::ReadFailure;
 use crate::data::error::{CsvColumn, Problem};
-use crate::data::options::Options;
-use crate::data::shape::{Cell, Layout};
+use crate::data::options::DataOptions;
+use crate::data::shape::{Cell, TableLayout};
 use diffeo_base::Name;
 
 /// What tables are read from.
-pub(super) trait Source {
+pub(super) trait TableSource {
     /// Reads the next record; false at the end. An empty line is a record with one empty cell where `blank` says so,
     /// and otherwise passed over.
-    fn next(&mut self, blank: bool) -> Result<bool, Failure>;
+    fn next(&mut self, blank: bool) -> Result<bool, ReadFailure>;
 
     /// How many cells the record has.
     fn len(&self) -> usize;
 
     /// A cell of the record.
-    fn cell(&self, place: usize) -> Found<'_>;
+    fn cell(&self, place: usize) -> CellText<'_>;
 
     /// A problem with the record, or the reason of it that is known here.
-    fn failure(&self, problem: Problem) -> Failure;
+    fn failure(&self, problem: Problem) -> ReadFailure;
 }
 
 /// How a table is read.
 pub(super) struct Table<S> {
     pub source: S,
-    pub cells: Cells,
+    pub cells: CellFormat,
     /// Whether the first record names the columns.
     pub header: Option<bool>,
     /// How many rows are read at most.
@@ -38,14 +38,14 @@ pub(super) struct Table<S> {
     begun: usize,
 }
 
-impl<S: Source> Table<S> {
-    pub fn new(source: S, options: &Options) -> Table<S> {
-        let (cells, header, rows) = (Cells::new(options), options.header, options.rows);
+impl<S: TableSource> Table<S> {
+    pub fn new(source: S, options: &DataOptions) -> Table<S> {
+        let (cells, header, rows) = (CellFormat::new(options), options.header, options.rows);
         Table { source, cells, header, rows, begun: 0 }
     }
 
     /// Reads the next row; false at the end, and behind as many as are wanted.
-    fn next(&mut self, blank: bool) -> Result<bool, Failure> {
+    fn next(&mut self, blank: bool) -> Result<bool, ReadFailure> {
         if self.rows.is_some_and(|rows| self.begun >= rows) {
             return Ok(false);
         }
@@ -56,12 +56,12 @@ impl<S: Source> Table<S> {
     /// Reads into the column of a value; `order` is that of the fields, where it is known.
     pub fn read(
         &mut self,
-        layout: &Layout<'_>,
+        layout: &TableLayout<'_>,
         order: Option<&[Name]>,
         column: &mut Column,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ReadFailure> {
         match (layout, column) {
-            (Layout::Columns(fields), Column::Tuple(columns)) => {
+            (TableLayout::Columns(fields), Column::Tuple(columns)) => {
                 let mut inner = Vec::new();
                 for column in columns.iter_mut() {
                     match column {
@@ -86,19 +86,19 @@ impl<S: Source> Table<S> {
 
     fn rows(
         &mut self,
-        layout: &Layout<'_>,
+        layout: &TableLayout<'_>,
         order: Option<&[Name]>,
         elements: &mut Column,
-    ) -> Result<(), Failure> {
-        if !matches!(layout, Layout::Records(_)) && self.header == Some(true) {
+    ) -> Result<(), ReadFailure> {
+        if !matches!(layout, TableLayout::Records(_)) && self.header == Some(true) {
             self.source.next(false)?;
         }
         // Where a line is one cell that may be missing, an empty line is a missing cell.
         match (layout, elements) {
-            (Layout::Records(fields), Column::Tuple(columns)) => {
+            (TableLayout::Records(fields), Column::Tuple(columns)) => {
                 return self.named(fields, order, &mut columns.iter_mut().collect::<Vec<_>>());
             }
-            (Layout::Tuples(cells), Column::Tuple(columns)) => {
+            (TableLayout::Tuples(cells), Column::Tuple(columns)) => {
                 while self.next(false)? {
                     self.expect(cells.len(), false)?;
                     for (i, (cell, column)) in cells.iter().zip(&mut *columns).enumerate() {
@@ -106,7 +106,7 @@ impl<S: Source> Table<S> {
                     }
                 }
             }
-            (Layout::Rows(cell), Column::Rows { width, count, elements }) => {
+            (TableLayout::Rows(cell), Column::Rows { width, count, elements }) => {
                 while self.next(cell.maybe.is_some() && width.is_none_or(|n| n == 1))? {
                     let cells = *width.get_or_insert(self.source.len());
                     self.expect(cells, false)?;
@@ -116,13 +116,19 @@ impl<S: Source> Table<S> {
                     *count += 1;
                 }
             }
-            (Layout::Cells(cell), column) => {
+            (TableLayout::Cells(cell), column) => {
                 while self.next(cell.maybe.is_some())? {
                     self.expect(1, false)?;
                     self.cell(0, None, cell, column)?;
                 }
             }
-            (Layout::Records(_) | Layout::Columns(_) | Layout::Tuples(_) | Layout::Rows(_), _) => {
+            (
+                TableLayout::Records(_)
+                | TableLayout::Columns(_)
+                | TableLayout::Tuples(_)
+                | TableLayout::Rows(_),
+                _,
+            ) => {
                 return Err(Problem::Empty.into());
             }
         }
@@ -135,7 +141,7 @@ impl<S: Source> Table<S> {
         fields: &[(&Name, Cell<'_>)],
         order: Option<&[Name]>,
         columns: &mut [&mut Column],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ReadFailure> {
         let (header, places) = match self.header {
             Some(false) => {
                 // Without names the columns stand as the type is declared.
@@ -173,7 +179,7 @@ impl<S: Source> Table<S> {
         (0..self.source.len()).map(name).collect()
     }
 
-    fn expect(&self, cells: usize, header: bool) -> Result<(), Failure> {
+    fn expect(&self, cells: usize, header: bool) -> Result<(), ReadFailure> {
         let found = self.source.len();
         match found == cells {
             true => Ok(()),
@@ -193,7 +199,7 @@ impl<S: Source> Table<S> {
         header: Option<&[String]>,
         cell: &Cell<'_>,
         column: &mut Column,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ReadFailure> {
         let name = || CsvColumn {
             number: place + 1,
             name: header.and_then(|header| header.get(place)).cloned(),

@@ -5,12 +5,12 @@
 pub(super) struct Moment {
     pub seconds: i64,
     pub nanoseconds: u32,
-    pub kind: Kind,
+    pub kind: MomentKind,
 }
 
 /// What a moment is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum MomentKind {
     /// A day.
     Date,
     /// A day and a time, of no known zone.
@@ -27,7 +27,7 @@ const DAY: i64 = 86_400;
 
 impl Moment {
     /// The moment of so many units, of which a second has this many.
-    pub fn of(count: i64, units: i64, kind: Kind) -> Moment {
+    pub fn of(count: i64, units: i64, kind: MomentKind) -> Moment {
         let (seconds, rest) = (count.div_euclid(units), count.rem_euclid(units));
         Moment { seconds, nanoseconds: (rest * (1_000_000_000 / units)) as u32, kind }
     }
@@ -39,7 +39,7 @@ impl Moment {
         let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
         let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
         let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-        Moment { seconds: days * DAY, nanoseconds: 0, kind: Kind::Date }
+        Moment { seconds: days * DAY, nanoseconds: 0, kind: MomentKind::Date }
     }
 
     /// The seconds.
@@ -57,11 +57,11 @@ impl Moment {
     pub fn text(self) -> String {
         let days = self.seconds.div_euclid(DAY);
         match self.kind {
-            Kind::Date => date(days),
-            Kind::Local => format!("{}T{}", date(days), self.clock()),
-            Kind::Utc => format!("{}T{}Z", date(days), self.clock()),
-            Kind::Clock => self.clock(),
-            Kind::Duration => format!("{}", self.real()),
+            MomentKind::Date => date(days),
+            MomentKind::Local => format!("{}T{}", date(days), self.clock()),
+            MomentKind::Utc => format!("{}T{}Z", date(days), self.clock()),
+            MomentKind::Clock => self.clock(),
+            MomentKind::Duration => format!("{}", self.real()),
         }
     }
 
@@ -92,7 +92,7 @@ fn date(days: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Moment};
+    use super::{Moment, MomentKind};
 
     #[test]
     fn days_are_those_of_the_calendar() {
@@ -111,12 +111,12 @@ mod tests {
     #[test]
     fn times_have_the_digits_that_they_need() {
         let of = |count, units, kind| Moment::of(count, units, kind);
-        assert_eq!(of(-1, 1000, Kind::Utc).text(), "1969-12-31T23:59:59.999Z");
-        assert_eq!(of(-1, 1000, Kind::Utc).real(), -0.001);
-        assert_eq!(of(3_661, 1, Kind::Clock).text(), "01:01:01");
-        assert_eq!(of(1_500_000, 1_000_000, Kind::Local).text(), "1970-01-01T00:00:01.5");
-        assert_eq!(of(1_500, 1_000, Kind::Duration).text(), "1.5");
-        let _ = of(i64::MAX, 1, Kind::Utc).text();
-        let _ = of(i64::MIN, 1, Kind::Utc).text();
+        assert_eq!(of(-1, 1000, MomentKind::Utc).text(), "1969-12-31T23:59:59.999Z");
+        assert_eq!(of(-1, 1000, MomentKind::Utc).real(), -0.001);
+        assert_eq!(of(3_661, 1, MomentKind::Clock).text(), "01:01:01");
+        assert_eq!(of(1_500_000, 1_000_000, MomentKind::Local).text(), "1970-01-01T00:00:01.5");
+        assert_eq!(of(1_500, 1_000, MomentKind::Duration).text(), "1.5");
+        let _ = of(i64::MAX, 1, MomentKind::Utc).text();
+        let _ = of(i64::MIN, 1, MomentKind::Utc).text();
     }
 }

@@ -8,7 +8,7 @@
 use super::unexpected;
 use crate::data::place::Format;
 use crate::data::read::is_missing;
-use crate::data::shape::{layout, Cell, Layout};
+use crate::data::shape::{layout, Cell, TableLayout};
 use diffeo_base::Name;
 use diffeo_calculus::array::Array;
 use diffeo_calculus::ty::{DataDecl, Ty};
@@ -34,7 +34,7 @@ pub(super) fn write(
     format: Format,
 ) -> io::Result<()> {
     let Some(layout) = layout(ty, datas) else { return Err(unexpected()) };
-    let mut line = Line { out, separators: separators(format), cells: 0 };
+    let mut line = CsvLine { out, separators: separators(format), cells: 0 };
     // The fields by their position among the columns.
     let sorted = |fields: &[(&Name, Cell<'_>)]| {
         let mut sorted: Vec<usize> = (0..fields.len()).collect();
@@ -44,7 +44,7 @@ pub(super) fn write(
         sorted
     };
     match (&layout, value) {
-        (Layout::Columns(fields), Value::Tuple(_)) => {
+        (TableLayout::Columns(fields), Value::Tuple(_)) => {
             let sorted = sorted(fields);
             sorted.iter().try_for_each(|&i| line.text(fields[i].0))?;
             line.end()?;
@@ -54,7 +54,7 @@ pub(super) fn write(
             });
             columns.collect::<io::Result<Vec<_>>>().and_then(|columns| rows(&mut line, &columns))
         }
-        (Layout::Records(fields), Value::Array(records)) => {
+        (TableLayout::Records(fields), Value::Array(records)) => {
             let sorted = sorted(fields);
             sorted.iter().try_for_each(|&i| line.text(fields[i].0))?;
             line.end()?;
@@ -67,7 +67,7 @@ pub(super) fn write(
             }
             Ok(())
         }
-        (Layout::Tuples(cells), Value::Array(tuples)) => {
+        (TableLayout::Tuples(cells), Value::Array(tuples)) => {
             for tuple in tuples.iter() {
                 for (cell, component) in cells.iter().zip(tuple.fields()) {
                     line.cell(component, cell)?;
@@ -76,7 +76,7 @@ pub(super) fn write(
             }
             Ok(())
         }
-        (Layout::Rows(cell), Value::Array(rows)) => {
+        (TableLayout::Rows(cell), Value::Array(rows)) => {
             for row in rows.iter() {
                 let Value::Array(row) = row else { return Err(unexpected()) };
                 if row.is_empty() {
@@ -89,7 +89,7 @@ pub(super) fn write(
             }
             Ok(())
         }
-        (Layout::Cells(cell), Value::Array(cells)) => {
+        (TableLayout::Cells(cell), Value::Array(cells)) => {
             for value in cells.iter() {
                 line.cell(&value, cell)?;
                 line.end()?;
@@ -97,11 +97,11 @@ pub(super) fn write(
             Ok(())
         }
         (
-            Layout::Columns(_)
-            | Layout::Records(_)
-            | Layout::Tuples(_)
-            | Layout::Rows(_)
-            | Layout::Cells(_),
+            TableLayout::Columns(_)
+            | TableLayout::Records(_)
+            | TableLayout::Tuples(_)
+            | TableLayout::Rows(_)
+            | TableLayout::Cells(_),
             _,
         ) => Err(unexpected()),
     }
@@ -109,7 +109,7 @@ pub(super) fn write(
 
 /// Writes the lines of columns of one length.
 fn rows<W: Write>(
-    line: &mut Line<'_, W>,
+    line: &mut CsvLine<'_, W>,
     columns: &[(&Array, (&Name, Cell<'_>))],
 ) -> io::Result<()> {
     let Some((first, (name, _))) = columns.first() else { return Ok(()) };
@@ -131,14 +131,14 @@ fn rows<W: Write>(
 }
 
 /// A line that is being written.
-struct Line<'o, W> {
+struct CsvLine<'o, W> {
     out: &'o mut W,
     /// The separator, and what may be taken for one.
     separators: &'static [u8],
     cells: usize,
 }
 
-impl<W: Write> Line<'_, W> {
+impl<W: Write> CsvLine<'_, W> {
     fn end(&mut self) -> io::Result<()> {
         self.cells = 0;
         self.out.write_all(b"\n")

@@ -10,7 +10,7 @@ mod npy;
 
 pub use json::{printable_json, to_json};
 
-use super::error::{DataError, Problem, Source};
+use super::error::{DataError, DataSource, Problem};
 use super::place::{Format, Place, Target};
 use super::read::Check;
 use super::shape::{layout, leaf, members};
@@ -46,8 +46,8 @@ pub fn check_writable(place: &Place, ty: &Ty, datas: &[DataDecl]) -> Result<(), 
 
 fn writing(target: &Target, problem: Problem) -> Box<DataError> {
     let source = match target {
-        Target::Standard => Source::StandardOutput,
-        Target::File(path) => Source::File(path.clone()),
+        Target::Standard => DataSource::StandardOutput,
+        Target::File(path) => DataSource::File(path.clone()),
     };
     Box::new(DataError { field: None, source, at: None, problem })
 }
@@ -183,7 +183,7 @@ fn stage(
         },
     )?;
     let staged = Staged { beside, target, put: false, _leftover: leftover };
-    write(&mut Checked { file, check })?;
+    write(&mut CheckedFile { file, check })?;
     if let Some(old) = old {
         fs::set_permissions(&staged.beside, old.permissions())?;
     }
@@ -191,12 +191,12 @@ fn stage(
 }
 
 /// A file that is written as long as that is allowed.
-struct Checked<'a> {
+struct CheckedFile<'a> {
     file: File,
     check: Check<'a>,
 }
 
-impl Write for Checked<'_> {
+impl Write for CheckedFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // As another kind than `Interrupted`, after which writing would be tried again.
         (self.check)().map_err(|error| io::Error::other(reason(&error)))?;
@@ -339,12 +339,12 @@ mod tests {
 
     /// Counts bytes and keeps none.
     #[derive(Default)]
-    struct Counted {
+    struct ByteCounter {
         largest: usize,
         all: usize,
     }
 
-    impl Write for Counted {
+    impl Write for ByteCounter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.largest = self.largest.max(bytes.len());
             self.all += bytes.len();
@@ -379,7 +379,7 @@ mod tests {
             ("a.npz", &fields, &record),
         ] {
             let place = Place::of(name).expect("a name with a format");
-            let mut out = Counted::default();
+            let mut out = ByteCounter::default();
             let output = Output { place: &place, value, ty };
             encode(&mut out, &output, &[], &[]).expect("nothing fails");
             assert!(out.largest <= BUFFER && out.all > 20 * BUFFER, "{name}");

@@ -1,11 +1,11 @@
 //! Makes the bodies of the declared derivatives when all functions are complete: innermost first. The functions that
 //! they are taken of are optimised before.
 
-use super::{Derivative, State, What};
+use super::{Derivative, DerivativeKind, DerivativeState};
 use crate::lower::{Lower, Unsupported};
 use diffeo_array::ad::{self, differentiable, Rule};
 use diffeo_array::ir::walk::{size, statements};
-use diffeo_array::ir::{Atom, FunctionId, Op, Site, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo};
+use diffeo_array::ir::{Atom, FlatTy, FunctionId, Op, Site, SiteId, Stmt, Stop, Var, VarInfo};
 use diffeo_array::opt::{early, Early};
 use diffeo_array::typing::param_types;
 use diffeo_base::{deep, Name, Span};
@@ -73,8 +73,8 @@ impl Lower<'_> {
         (0..reached.len()).find(|i| {
             let again = |f| self.declared.get(f).is_some_and(|inner| inexact[*inner]);
             let order = match self.derivatives[*i].what {
-                What::Jet(orders, _) => orders.r,
-                What::Rd | What::Vjp => 1,
+                DerivativeKind::Jet(orders, _) => orders.r,
+                DerivativeKind::Rd | DerivativeKind::Vjp => 1,
             };
             inexact[*i] && order > 1 || reached[*i].iter().any(again)
         })
@@ -129,17 +129,17 @@ impl Lower<'_> {
 
     /// Optimises what derivatives are taken of. The functions declared for derivatives may do anything.
     fn optimise_early(&mut self) {
-        let made = |i: &usize| self.derivatives[*i].state == State::Made;
+        let made = |i: &usize| self.derivatives[*i].state == DerivativeState::Made;
         let declared = self.declared.iter().filter(|(_, i)| !made(i));
         let declared: Vec<FunctionId> = declared.map(|(id, _)| *id).collect();
         let rules = self.deriver.rules.values().map(|rule| rule.function);
-        let open = || self.derivatives.iter().filter(|d| d.state != State::Made);
+        let open = || self.derivatives.iter().filter(|d| d.state != DerivativeState::Made);
         let mut roots: Vec<FunctionId> = open().map(|d| d.of).chain(rules).collect();
         roots.sort_unstable();
         let prints = self.prints();
         let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
         let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
-        let forward = |what| matches!(what, What::Jet(..));
+        let forward = |what| matches!(what, DerivativeKind::Jet(..));
         let forward = open().all(|d| forward(d.what));
         // What they do not lead to is put aside, too.
         let mut led_to = vec![false; self.module.functions.len()];
@@ -173,11 +173,11 @@ impl Lower<'_> {
             let numbers = (0..).map(Var).take(function.params.len()).collect();
             let params = std::mem::replace(&mut function.params, numbers);
             aside.push((f, vars, params, std::mem::take(&mut function.body)));
-            let mut stop = |ty: &Flat| {
+            let mut stop = |ty: &FlatTy| {
                 function.vars.push(VarInfo { ty: ty.clone(), name: None });
                 Var(function.vars.len() as u32 - 1)
             };
-            let text = prints[f].then(|| stop(&Flat::Text));
+            let text = prints[f].then(|| stop(&FlatTy::Text));
             let results: Vec<Var> = function.results.iter().map(&mut stop).collect();
             if let Some(text) = text {
                 let mut push = |results, op| {
@@ -298,7 +298,7 @@ impl Lower<'_> {
         let ended = &self.module.functions[function.0 as usize];
         let (params, results) = (param_types(ended), &ended.results);
         let linear = results.iter().filter(|ty| differentiable(&self.module, ty));
-        let all: Vec<Flat> = results.iter().chain(linear).cloned().collect();
+        let all: Vec<FlatTy> = results.iter().chain(linear).cloned().collect();
         let point = params.len();
         let rule = self.glue("tower", &params, all.clone());
         let at = SiteId(self.module.sites.len() as u32);
@@ -315,29 +315,31 @@ impl Lower<'_> {
             self.derivatives[i];
         let cannot = |why: &str| Unsupported::Derivative(place, why.to_string());
         match state {
-            State::Made => return Ok(()),
-            State::Open => {
+            DerivativeState::Made => return Ok(()),
+            DerivativeState::Open => {
                 for function in pullback.map(|(pull, _)| pull).into_iter().chain([wrapper]) {
                     self.end_tower(function, place);
                 }
                 return Ok(());
             }
-            State::Declared => {}
+            DerivativeState::Declared => {}
         }
-        self.derivatives[i].state = State::Open;
+        self.derivatives[i].state = DerivativeState::Open;
         let Within { derivatives, functions, .. } = self.within(of);
         for inner in derivatives {
             deep(|| self.make(inner))?;
         }
         self.settled.extend(functions.into_iter().map(|f| (f, 0)));
         let body = match what {
-            What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper, watched),
-            What::Jet(orders, variable) => {
+            DerivativeKind::Rd => {
+                ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper, watched)
+            }
+            DerivativeKind::Jet(orders, variable) => {
                 let orders = (orders, variable);
                 let (module, cache) = (&mut self.module, &mut self.deriver);
                 ad::jet(module, cache, of, captured, wrapper, orders, watched)
             }
-            What::Vjp => match pullback {
+            DerivativeKind::Vjp => match pullback {
                 Some((pull, id)) => {
                     let functions = (wrapper, pull);
                     let (module, cache) = (&mut self.module, &mut self.deriver);
@@ -347,7 +349,7 @@ impl Lower<'_> {
             },
         };
         body.map_err(|ad::Unsupported(why)| cannot(&why))?;
-        self.derivatives[i].state = State::Made;
+        self.derivatives[i].state = DerivativeState::Made;
         if let Some((_, id)) = pullback.filter(|(pull, _)| self.deriver.rules.contains_key(pull)) {
             // What has been made takes its residuals for boxes without fields.
             let slot = &mut self.module.boxes[id.0 as usize].variants;

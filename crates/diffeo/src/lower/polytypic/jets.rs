@@ -7,7 +7,7 @@ use super::{has_data, Family, NOWHERE};
 use crate::lower::sym::Sym;
 use crate::lower::Lower;
 use diffeo_array::ad::{factorials, Orders};
-use diffeo_array::ir::{Atom, Check, Elem, Op, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Check, Elem, FlatTy, Op, SiteId};
 use diffeo_base::Name;
 use diffeo_calculus::prim::RealOp;
 use diffeo_calculus::typing::jet_type;
@@ -56,7 +56,7 @@ impl<'p> Lower<'p> {
                 let mut made = Vec::new();
                 for array in arrays {
                     made.push(match self.f.builder.ty(&array) {
-                        Flat::Array(Elem::Real, rank) => {
+                        FlatTy::Array(Elem::Real, rank) => {
                             self.check_derivatives(&array, which, at);
                             self.coefficient_of(&array, rank - 1, which, at)
                         }
@@ -108,7 +108,7 @@ impl<'p> Lower<'p> {
     fn coefficient_of(&mut self, jet: &Atom, rank: u8, which: Coefficient, at: SiteId) -> Atom {
         if rank > 0 {
             let count = self.dim(jet, 0, at);
-            let index = self.f.builder.var(Flat::Int, None);
+            let index = self.f.builder.var(FlatTy::Int, None);
             self.f.builder.open();
             let row = self.one(at, Op::Get(jet.clone(), vec![Atom::Var(index)]));
             let element = self.coefficient_of(&row, rank - 1, which, at);

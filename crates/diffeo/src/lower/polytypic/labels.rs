@@ -4,18 +4,18 @@ use super::ravel::{is_inert, pair};
 use super::{Family, NOWHERE};
 use crate::lower::sym::Sym;
 use crate::lower::Lower;
-use diffeo_array::ir::{Atom, Carried, Elem, Op, Scalar, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Carried, Elem, FlatTy, Op, Scalar, SiteId};
 use diffeo_base::field_name;
 use diffeo_calculus::prim::IntOp;
 use diffeo_calculus::show::is_list;
 use diffeo_calculus::Ty;
 
 /// An array of texts.
-const TEXTS: Flat = Flat::Array(Elem::Text, 1);
+const TEXTS: FlatTy = FlatTy::Array(Elem::Text, 1);
 
 /// The path of a value. A name in it follows `stem`, the path with a point or, at the outermost value, nothing.
 #[derive(Clone)]
-struct Path {
+struct PathLabel {
     path: Atom,
     stem: Atom,
 }
@@ -28,27 +28,34 @@ impl<'p> Lower<'p> {
         let count = self.reals(ty, value, at);
         let empty = self.text("", at);
         let out = self.fill(count.clone(), vec![count], at, &mut |_, _| empty.clone());
-        let root = Path { path: empty.clone(), stem: empty };
+        let root = PathLabel { path: empty.clone(), stem: empty };
         let (out, _) = self.label(ty, value, root, (out, Atom::Int(0)), at);
         Sym::Array([out].into())
     }
 
     /// The path of the part that these texts lead to.
-    fn step(&mut self, texts: Vec<Atom>, at: SiteId) -> Path {
+    fn step(&mut self, texts: Vec<Atom>, at: SiteId) -> PathLabel {
         let path = self.texts(texts, at);
         let point = self.text(".", at);
         let stem = self.texts(vec![path.clone(), point], at);
-        Path { path, stem }
+        PathLabel { path, stem }
     }
 
-    fn element_path(&mut self, of: &Path, i: &Atom, at: SiteId) -> Path {
+    fn element_path(&mut self, of: &PathLabel, i: &Atom, at: SiteId) -> PathLabel {
         let (open, close) = (self.text("[", at), self.text("]", at));
         let i = self.one(at, Op::Show(Scalar::Int, i.clone()));
         self.step(vec![of.path.clone(), open, i, close], at)
     }
 
     /// Writes the labels of a value.
-    fn label(&mut self, ty: &Ty, value: &Sym, of: Path, (out, n): Written, at: SiteId) -> Written {
+    fn label(
+        &mut self,
+        ty: &Ty,
+        value: &Sym,
+        of: PathLabel,
+        (out, n): Written,
+        at: SiteId,
+    ) -> Written {
         match ty {
             _ if is_inert(ty) => (out, n),
             Ty::Real => {
@@ -86,14 +93,14 @@ impl<'p> Lower<'p> {
                 }))
             }
             Ty::Data(..) => {
-                let texts = vec![Flat::Text, Flat::Text, TEXTS, Flat::Int];
+                let texts = vec![FlatTy::Text, FlatTy::Text, TEXTS, FlatTy::Int];
                 let params = [self.plain_types(ty), texts].concat();
-                let results = vec![TEXTS, Flat::Int];
+                let results = vec![TEXTS, FlatTy::Int];
                 let id = self.family(Family::Label, ty, &params, results, &|cx, params| {
                     let mut params = params.into_iter();
                     let value = cx.plain_value(ty, &mut params);
                     let (path, stem) = pair(params.by_ref().take(2).collect());
-                    cx.label_data(ty, &value, &Path { path, stem }, pair(params.collect()))
+                    cx.label_data(ty, &value, &PathLabel { path, stem }, pair(params.collect()))
                 });
                 let mut args = self.store_plain(ty, value, at);
                 args.extend([of.path, of.stem, out, n]);
@@ -103,7 +110,7 @@ impl<'p> Lower<'p> {
         }
     }
 
-    fn label_data(&mut self, ty: &Ty, value: &Sym, of: &Path, (out, n): Written) -> Vec<Atom> {
+    fn label_data(&mut self, ty: &Ty, value: &Sym, of: &PathLabel, (out, n): Written) -> Vec<Atom> {
         let program = self.program;
         let at = NOWHERE;
         let Ty::Data(data, args) = ty else { return vec![out, n] };
@@ -111,7 +118,7 @@ impl<'p> Lower<'p> {
         if let (true, Sym::Leaf(list), Some(element)) = (is_list(decl), value, args.first()) {
             return self.label_list(element, list, of, (out, n));
         }
-        self.switch(value, at, &[TEXTS, Flat::Int], &mut |cx, tag, fields| {
+        self.switch(value, at, &[TEXTS, FlatTy::Int], &mut |cx, tag, fields| {
             let name = &decl.constructors[tag as usize].name;
             let mut written = (out.clone(), n.clone());
             for (i, (ty, field)) in cx.field_types(ty, tag).iter().zip(&fields).enumerate() {
@@ -124,7 +131,13 @@ impl<'p> Lower<'p> {
     }
 
     /// The elements of a list are numbered as those of an array.
-    fn label_list(&mut self, element: &Ty, list: &Atom, of: &Path, (out, n): Written) -> Vec<Atom> {
+    fn label_list(
+        &mut self,
+        element: &Ty,
+        list: &Atom,
+        of: &PathLabel,
+        (out, n): Written,
+    ) -> Vec<Atom> {
         let at = NOWHERE;
         let init = [out, n, Atom::Int(0), list.clone()];
         let carried: Vec<Carried> = init

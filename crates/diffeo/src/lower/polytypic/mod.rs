@@ -16,7 +16,7 @@ use super::prim::scalar;
 use super::sym::Sym;
 use super::Lower;
 use diffeo_array::ad::Orders;
-use diffeo_array::ir::{Atom, Carried, FunctionId, Op, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Carried, FlatTy, FunctionId, Op, SiteId};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use diffeo_calculus::Ty;
@@ -86,7 +86,7 @@ fn innermost(ty: &Ty) -> &Ty {
 }
 
 /// What a loop does: given the index and what is carried, what is carried on.
-type Step<'s, L> = dyn FnMut(&mut L, Atom, Vec<Atom>) -> Vec<Atom> + 's;
+type LoopStep<'s, L> = dyn FnMut(&mut L, Atom, Vec<Atom>) -> Vec<Atom> + 's;
 
 impl<'p> Lower<'p> {
     /// The function of a family at a type; `body` makes it from its parameters.
@@ -94,8 +94,8 @@ impl<'p> Lower<'p> {
         &mut self,
         family: Family,
         ty: &Ty,
-        params: &[Flat],
-        results: Vec<Flat>,
+        params: &[FlatTy],
+        results: Vec<FlatTy>,
         body: &dyn Fn(&mut Self, Vec<Atom>) -> Vec<Atom>,
     ) -> FunctionId {
         let key = (family, ty.clone());
@@ -128,7 +128,7 @@ impl<'p> Lower<'p> {
     }
 
     /// The types of the values that a plain value consists of.
-    fn plain_types(&mut self, ty: &Ty) -> Vec<Flat> {
+    fn plain_types(&mut self, ty: &Ty) -> Vec<FlatTy> {
         let shape = self.plain(ty);
         self.types(&shape)
     }
@@ -179,9 +179,9 @@ impl<'p> Lower<'p> {
         count: Atom,
         init: Vec<Atom>,
         at: SiteId,
-        step: &mut Step<'_, Self>,
+        step: &mut LoopStep<'_, Self>,
     ) -> Vec<Atom> {
-        let index = self.f.builder.var(Flat::Int, None);
+        let index = self.f.builder.var(FlatTy::Int, None);
         let carried: Vec<Carried> = init
             .into_iter()
             .map(|init| {
@@ -207,7 +207,7 @@ impl<'p> Lower<'p> {
     ) -> Sym {
         let Some(first) = arrays.first() else { return Sym::Never };
         let count = self.dim(first, 0, at);
-        let index = self.f.builder.var(Flat::Int, None);
+        let index = self.f.builder.var(FlatTy::Int, None);
         self.f.builder.open();
         let value = self.get(from, arrays, &Atom::Var(index), at);
         let value = f(self, &Atom::Var(index), value);
@@ -273,7 +273,7 @@ impl<'p> Lower<'p> {
                 let types = self.plain_types(ty);
                 let params = [types.clone(), types.clone()].concat();
                 let id =
-                    self.family(Family::Equal, ty, &params, vec![Flat::Bool], &|cx, params| {
+                    self.family(Family::Equal, ty, &params, vec![FlatTy::Bool], &|cx, params| {
                         let mut params = params.into_iter();
                         let (a, b) =
                             (cx.plain_value(ty, &mut params), cx.plain_value(ty, &mut params));
@@ -316,7 +316,7 @@ impl<'p> Lower<'p> {
 
     fn equal_data(&mut self, ty: &Ty, a: &Sym, b: &Sym) -> Vec<Atom> {
         let at = NOWHERE;
-        self.switch(a, at, &[Flat::Bool], &mut |cx, tag, fields| {
+        self.switch(a, at, &[FlatTy::Bool], &mut |cx, tag, fields| {
             let same = cx.has_tag(b, tag, at);
             let types = cx.field_types(ty, tag);
             if types.is_empty() {
@@ -366,8 +366,8 @@ impl<'p> Lower<'p> {
             }
             false => (element, a.to_vec(), b.to_vec()),
         };
-        let i = self.f.builder.var(Flat::Int, None);
-        let equal = self.f.builder.var(Flat::Bool, None);
+        let i = self.f.builder.var(FlatTy::Int, None);
+        let equal = self.f.builder.var(FlatTy::Bool, None);
         let carried =
             vec![Carried { param: i, init: Atom::Int(0) }, Carried { param: equal, init: same }];
         self.f.builder.open();

@@ -3,13 +3,13 @@
 use super::{has_data, innermost, Family, NOWHERE};
 use crate::lower::sym::Sym;
 use crate::lower::Lower;
-use diffeo_array::ir::{Atom, Elem, Op, Scalar, SiteId, Stop, Ty as Flat};
+use diffeo_array::ir::{Atom, Elem, FlatTy, Op, Scalar, SiteId, Stop};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use diffeo_calculus::Ty;
 
 /// An array of Reals.
-const REALS: Flat = Flat::Array(Elem::Real, 1);
+const REALS: FlatTy = FlatTy::Array(Elem::Real, 1);
 
 /// Whether no Real can be in it.
 pub(super) fn is_inert(ty: &Ty) -> bool {
@@ -63,13 +63,14 @@ impl<'p> Lower<'p> {
             }
             Ty::Data(..) => {
                 let types = self.plain_types(ty);
-                let id = self.family(Family::Count, ty, &types, vec![Flat::Int], &|cx, params| {
-                    let value = cx.plain_value(ty, &mut params.into_iter());
-                    cx.switch(&value, NOWHERE, &[Flat::Int], &mut |cx, tag, fields| {
-                        let types = cx.field_types(ty, tag);
-                        vec![cx.reals_of(&types, &fields, NOWHERE)]
-                    })
-                });
+                let id =
+                    self.family(Family::Count, ty, &types, vec![FlatTy::Int], &|cx, params| {
+                        let value = cx.plain_value(ty, &mut params.into_iter());
+                        cx.switch(&value, NOWHERE, &[FlatTy::Int], &mut |cx, tag, fields| {
+                            let types = cx.field_types(ty, tag);
+                            vec![cx.reals_of(&types, &fields, NOWHERE)]
+                        })
+                    });
                 let args = self.store_plain(ty, value, at);
                 self.one(at, Op::Call(id, args))
             }
@@ -117,8 +118,8 @@ impl<'p> Lower<'p> {
                 pair(state)
             }
             (Ty::Data(..), _) => {
-                let params = [self.plain_types(ty), vec![REALS, Flat::Int]].concat();
-                let results = vec![REALS, Flat::Int];
+                let params = [self.plain_types(ty), vec![REALS, FlatTy::Int]].concat();
+                let results = vec![REALS, FlatTy::Int];
                 let id = self.family(Family::Fill, ty, &params, results.clone(), &|cx, params| {
                     let mut params = params.into_iter();
                     let value = cx.plain_value(ty, &mut params);
@@ -237,8 +238,8 @@ impl<'p> Lower<'p> {
             }
             Ty::Data(..) => {
                 let types = self.plain_types(ty);
-                let params = [types.clone(), vec![REALS, Flat::Int]].concat();
-                let results = [types, vec![Flat::Int]].concat();
+                let params = [types.clone(), vec![REALS, FlatTy::Int]].concat();
+                let results = [types, vec![FlatTy::Int]].concat();
                 let id =
                     self.family(Family::Rebuild, ty, &params, results.clone(), &|cx, params| {
                         let mut params = params.into_iter();

@@ -8,14 +8,14 @@ use super::{Family, NOWHERE};
 use crate::lower::prim::scalar;
 use crate::lower::sym::Sym;
 use crate::lower::Lower;
-use diffeo_array::ir::{Atom, Carried, Elem, FunctionId, Op, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Carried, Elem, FlatTy, FunctionId, Op, SiteId};
 use diffeo_base::field_name;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use diffeo_calculus::show::is_list;
 use diffeo_calculus::Ty;
 
 /// An array of texts.
-const TEXTS: Flat = Flat::Array(Elem::Text, 1);
+const TEXTS: FlatTy = FlatTy::Array(Elem::Text, 1);
 
 /// Texts in an array, and how many there are.
 type Pieces = (Atom, Atom);
@@ -62,10 +62,11 @@ impl<'p> Lower<'p> {
             }
             Ty::Data(..) => {
                 let types = self.plain_types(ty);
-                let id = self.family(Family::Show, ty, &types, vec![Flat::Text], &|cx, params| {
-                    let value = cx.plain_value(ty, &mut params.into_iter());
-                    cx.show_data(ty, &value)
-                });
+                let id =
+                    self.family(Family::Show, ty, &types, vec![FlatTy::Text], &|cx, params| {
+                        let value = cx.plain_value(ty, &mut params.into_iter());
+                        cx.show_data(ty, &value)
+                    });
                 let args = self.store_plain(ty, value, at);
                 self.one(at, Op::Call(id, args))
             }
@@ -99,8 +100,8 @@ impl<'p> Lower<'p> {
 
     /// The function that joins some of an array of texts, with another one between them.
     fn join(&mut self) -> FunctionId {
-        let params = [TEXTS, Flat::Text, Flat::Int, Flat::Int];
-        self.family(Family::Join, &Ty::Unit, &params, vec![Flat::Text], &|cx, params| {
+        let params = [TEXTS, FlatTy::Text, FlatTy::Int, FlatTy::Int];
+        self.family(Family::Join, &Ty::Unit, &params, vec![FlatTy::Text], &|cx, params| {
             let [texts, between, lo, hi] = params.as_slice() else { return Vec::new() };
             let at = NOWHERE;
             let count = cx.int(IntOp::Sub, hi.clone(), lo.clone(), at);
@@ -141,7 +142,7 @@ impl<'p> Lower<'p> {
         if let (true, Sym::Leaf(list), Some(element)) = (is_list(decl), value, args.first()) {
             return vec![self.show_list(element, list)];
         }
-        self.switch(value, at, &[Flat::Text], &mut |cx, tag, fields| {
+        self.switch(value, at, &[FlatTy::Text], &mut |cx, tag, fields| {
             let name = &decl.constructors[tag as usize].name;
             if fields.is_empty() {
                 return vec![cx.text(name, at)];
@@ -157,7 +158,7 @@ impl<'p> Lower<'p> {
     fn show_list(&mut self, element: &Ty, list: &Atom) -> Atom {
         let at = NOWHERE;
         let ty = self.f.builder.ty(list);
-        let n = self.f.builder.var(Flat::Int, None);
+        let n = self.f.builder.var(FlatTy::Int, None);
         let rest = self.f.builder.var(ty, None);
         let carried = vec![
             Carried { param: n, init: Atom::Int(0) },
@@ -256,8 +257,8 @@ impl<'p> Lower<'p> {
                 self.written("]", pair(state), at)
             }
             Ty::Data(..) => {
-                let params = [self.plain_types(ty), vec![TEXTS, Flat::Int]].concat();
-                let results = vec![TEXTS, Flat::Int];
+                let params = [self.plain_types(ty), vec![TEXTS, FlatTy::Int]].concat();
+                let results = vec![TEXTS, FlatTy::Int];
                 let id = self.family(Family::Pieces, ty, &params, results, &|cx, params| {
                     let mut params = params.into_iter();
                     let value = cx.plain_value(ty, &mut params);
@@ -279,7 +280,7 @@ impl<'p> Lower<'p> {
         if let (true, Sym::Leaf(list), Some(element)) = (is_list(decl), value, args.first()) {
             return self.pieces_of_list(element, list, to);
         }
-        self.switch(value, at, &[TEXTS, Flat::Int], &mut |cx, tag, fields| {
+        self.switch(value, at, &[TEXTS, FlatTy::Int], &mut |cx, tag, fields| {
             let name = &decl.constructors[tag as usize].name;
             let to = to.clone();
             let (texts, n) = if fields.is_empty() {
@@ -347,8 +348,8 @@ impl<'p> Lower<'p> {
 
     /// Puts a text behind others, in an array of twice the size where this one is full.
     fn piece(&mut self, text: Atom, (texts, n): Pieces, at: SiteId) -> Pieces {
-        let params = [TEXTS, Flat::Int, Flat::Text];
-        let results = vec![TEXTS, Flat::Int];
+        let params = [TEXTS, FlatTy::Int, FlatTy::Text];
+        let results = vec![TEXTS, FlatTy::Int];
         let id = self.family(Family::Piece, &Ty::Unit, &params, results, &|cx, params| {
             let [texts, n, text] = params.as_slice() else { return Vec::new() };
             let at = NOWHERE;

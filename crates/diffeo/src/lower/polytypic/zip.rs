@@ -6,7 +6,7 @@
 use super::{has_data, Family, NOWHERE};
 use crate::lower::sym::Sym;
 use crate::lower::Lower;
-use diffeo_array::ir::{Atom, Elem, Op, Scalar, SiteId, Stop, Ty as Flat};
+use diffeo_array::ir::{Atom, Elem, FlatTy, Op, Scalar, SiteId, Stop};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, RealOp};
 use diffeo_calculus::Ty;
@@ -56,7 +56,7 @@ pub(in crate::lower) enum Map {
 
 /// Where sizes that differ are found.
 #[derive(Clone, Copy)]
-struct Place {
+struct ZipSite {
     /// The operation.
     name: &'static str,
     /// Whether it is within a declared type.
@@ -70,10 +70,10 @@ impl<'p> Lower<'p> {
     pub(in crate::lower) fn zip(&mut self, op: Zip, ty: &Ty, a: &Sym, b: &Sym, at: SiteId) -> Sym {
         // In a derivative, sizes are part of the shape everywhere.
         let inside = op.op().is_none();
-        self.zip_at(op, ty, a, b, Place { name: op.name(), inside, at })
+        self.zip_at(op, ty, a, b, ZipSite { name: op.name(), inside, at })
     }
 
-    fn zip_at(&mut self, op: Zip, ty: &Ty, a: &Sym, b: &Sym, place: Place) -> Sym {
+    fn zip_at(&mut self, op: Zip, ty: &Ty, a: &Sym, b: &Sym, place: ZipSite) -> Sym {
         let at = place.at;
         match (ty, a, b) {
             (Ty::Real, Sym::Leaf(a), Sym::Leaf(b)) => {
@@ -107,7 +107,7 @@ impl<'p> Lower<'p> {
                     });
                 }
                 let results = a.iter().zip(&b).map(|(a, b)| {
-                    if !matches!(self.f.builder.ty(a), Flat::Array(Elem::Real, _)) {
+                    if !matches!(self.f.builder.ty(a), FlatTy::Array(Elem::Real, _)) {
                         return a.clone();
                     }
                     let Some(op) = op.op() else { return b.clone() };
@@ -151,7 +151,7 @@ impl<'p> Lower<'p> {
     }
 
     fn zip_data(&mut self, op: Zip, ty: &Ty, a: &Sym, b: &Sym) -> Vec<Atom> {
-        let place = Place { name: op.name(), inside: true, at: NOWHERE };
+        let place = ZipSite { name: op.name(), inside: true, at: NOWHERE };
         let types = if op.op().is_some() { self.plain_types(ty) } else { Vec::new() };
         self.switch(a, NOWHERE, &types, &mut |cx, tag, fields| {
             cx.check_tag(b, tag, place);
@@ -171,7 +171,7 @@ impl<'p> Lower<'p> {
     // Whether shapes agree
 
     /// Stops the program unless two arrays are of one length, and so are their rows.
-    fn agree(&mut self, element: &Ty, a: &[Atom], b: &[Atom], place: Place) {
+    fn agree(&mut self, element: &Ty, a: &[Atom], b: &[Atom], place: ZipSite) {
         let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return };
         let at = place.at;
         let (m, n) = (self.dim(first_a, 0, at), self.dim(first_b, 0, at));
@@ -179,7 +179,7 @@ impl<'p> Lower<'p> {
         self.agree_rows(element, a, b, 1, place);
     }
 
-    fn agree_rows(&mut self, ty: &Ty, a: &[Atom], b: &[Atom], depth: u8, place: Place) {
+    fn agree_rows(&mut self, ty: &Ty, a: &[Atom], b: &[Atom], depth: u8, place: ZipSite) {
         match ty {
             Ty::Array(element) => {
                 let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return };
@@ -210,7 +210,7 @@ impl<'p> Lower<'p> {
         }
     }
 
-    fn same_size(&mut self, what: &str, a: Atom, b: Atom, place: Place) {
+    fn same_size(&mut self, what: &str, a: Atom, b: Atom, place: ZipSite) {
         let at = place.at;
         if !place.inside {
             let what = Name::from(format!("`{}` of arrays", place.name));
@@ -233,7 +233,7 @@ impl<'p> Lower<'p> {
     }
 
     /// Stops the program unless a variant has a tag.
-    fn check_tag(&mut self, variant: &Sym, tag: u32, place: Place) {
+    fn check_tag(&mut self, variant: &Sym, tag: u32, place: ZipSite) {
         let at = place.at;
         let same = self.has_tag(variant, tag, at);
         self.choose(same, at, &mut |_| Vec::new(), &mut |cx| {
@@ -277,7 +277,7 @@ impl<'p> Lower<'p> {
                     });
                 }
                 let results = arrays.iter().map(|array| {
-                    if !matches!(self.f.builder.ty(array), Flat::Array(Elem::Real, _)) {
+                    if !matches!(self.f.builder.ty(array), FlatTy::Array(Elem::Real, _)) {
                         return array.clone();
                     }
                     let (flat, sizes, count) = self.in_a_row(array, at);
@@ -293,7 +293,7 @@ impl<'p> Lower<'p> {
             }
             (Ty::Data(..), _) => {
                 let types = self.plain_types(ty);
-                let params = [vec![Flat::Real], types.clone()].concat();
+                let params = [vec![FlatTy::Real], types.clone()].concat();
                 let id = self.family(Family::Map(op), ty, &params, types.clone(), &|cx, params| {
                     let mut params = params.into_iter();
                     let scalar = params.next();
@@ -336,7 +336,7 @@ impl<'p> Lower<'p> {
 
     /// The sum of the products of the Reals of two structures.
     pub(in crate::lower) fn inner(&mut self, ty: &Ty, a: &Sym, b: &Sym, at: SiteId) -> Atom {
-        let place = Place { name: "inner", inside: false, at };
+        let place = ZipSite { name: "inner", inside: false, at };
         self.add_inner(ty, a, b, None, place).unwrap_or(Atom::Real(0.0))
     }
 
@@ -347,7 +347,7 @@ impl<'p> Lower<'p> {
         a: &Sym,
         b: &Sym,
         sum: Option<Atom>,
-        place: Place,
+        place: ZipSite,
     ) -> Option<Atom> {
         let at = place.at;
         match (ty, a, b) {
@@ -379,7 +379,7 @@ impl<'p> Lower<'p> {
                 }
                 let mut sum = sum;
                 for (a, b) in a.iter().zip(&b) {
-                    if matches!(self.f.builder.ty(a), Flat::Array(Elem::Real, _)) {
+                    if matches!(self.f.builder.ty(a), FlatTy::Array(Elem::Real, _)) {
                         let ((x, _, count), (y, _, _)) =
                             (self.in_a_row(a, at), self.in_a_row(b, at));
                         let products = self.reduce(count, at, &mut |cx, i| {
@@ -394,15 +394,15 @@ impl<'p> Lower<'p> {
             }
             (Ty::Data(..), _, _) => {
                 let types = self.plain_types(ty);
-                let params = [types.clone(), types, vec![Flat::Real]].concat();
+                let params = [types.clone(), types, vec![FlatTy::Real]].concat();
                 let id =
-                    self.family(Family::Inner, ty, &params, vec![Flat::Real], &|cx, params| {
+                    self.family(Family::Inner, ty, &params, vec![FlatTy::Real], &|cx, params| {
                         let mut params = params.into_iter();
                         let (a, b) =
                             (cx.plain_value(ty, &mut params), cx.plain_value(ty, &mut params));
                         let start = params.next();
-                        let place = Place { name: "inner", inside: true, at: NOWHERE };
-                        cx.switch(&a, NOWHERE, &[Flat::Real], &mut |cx, tag, fields| {
+                        let place = ZipSite { name: "inner", inside: true, at: NOWHERE };
+                        cx.switch(&a, NOWHERE, &[FlatTy::Real], &mut |cx, tag, fields| {
                             cx.check_tag(&b, tag, place);
                             let others = cx.fields(&b, tag, NOWHERE);
                             let kinds = cx.field_types(ty, tag);

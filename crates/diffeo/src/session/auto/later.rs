@@ -22,12 +22,12 @@ struct Shared {
     module: Arc<Flat>,
     cpu: Cpu,
     policy: Policy,
-    state: Mutex<State>,
-    /// Told when the state is [`State::Known`].
+    state: Mutex<CompileState>,
+    /// Told when the state is [`CompileState::Known`].
     found: Condvar,
 }
 
-enum State {
+enum CompileState {
     /// Nobody has asked for it.
     Unasked,
     /// The thread is at work; this is it, unless it could not be started.
@@ -37,7 +37,7 @@ enum State {
 }
 
 /// What is known of LLVM's code.
-pub(super) enum Known {
+pub(super) enum LlvmOutcome {
     /// It is there. It took so long.
     Code(Box<Compiled>, Duration),
     /// There is none.
@@ -47,7 +47,7 @@ pub(super) enum Known {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CompileState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -58,35 +58,37 @@ impl Shared {
         }
         let mut state = self.state();
         match &*state {
-            State::Unasked => {
+            CompileState::Unasked => {
                 self.clone().begin(&mut state);
                 Verdict::GoesOn
             }
-            State::Known(Ok(_), _) if work > self.policy.budget => Verdict::Ends,
-            State::Asked(_) | State::Known(Ok(_), _) => Verdict::GoesOn,
-            State::Known(Err(_), _) => Verdict::Free,
+            CompileState::Known(Ok(_), _) if work > self.policy.budget => Verdict::Ends,
+            CompileState::Asked(_) | CompileState::Known(Ok(_), _) => Verdict::GoesOn,
+            CompileState::Known(Err(_), _) => Verdict::Free,
         }
     }
 
-    fn begin(self: Arc<Self>, state: &mut State) {
+    fn begin(self: Arc<Self>, state: &mut CompileState) {
         let shared = self.clone();
         let work = move || {
             let start = Instant::now();
             let found = (shared.policy.compile)(shared.module.clone(), shared.cpu);
             let found = found.map(|code| (Box::new(code), start.elapsed()));
             let mut state = shared.state();
-            let thread = match std::mem::replace(&mut *state, State::Unasked) {
-                State::Asked(thread) => Some(thread),
-                State::Known(_, thread) => thread,
-                State::Unasked => None,
+            let thread = match std::mem::replace(&mut *state, CompileState::Unasked) {
+                CompileState::Asked(thread) => Some(thread),
+                CompileState::Known(_, thread) => thread,
+                CompileState::Unasked => None,
             };
-            *state = State::Known(found, thread);
+            *state = CompileState::Known(found, thread);
             shared.found.notify_all();
         };
         // It waits for the state, which is locked.
         *state = match thread::Builder::new().name("diffeo-llvm".to_string()).spawn(work) {
-            Ok(thread) => State::Asked(thread),
-            Err(error) => State::Known(Err(format!("there is no thread for LLVM: {error}")), None),
+            Ok(thread) => CompileState::Asked(thread),
+            Err(error) => {
+                CompileState::Known(Err(format!("there is no thread for LLVM: {error}")), None)
+            }
         };
     }
 }
@@ -94,7 +96,7 @@ impl Shared {
 impl Later {
     /// Nothing is compiled yet.
     pub fn new(module: Arc<Flat>, cpu: Cpu, policy: Policy) -> Later {
-        let (state, found) = (Mutex::new(State::Unasked), Condvar::new());
+        let (state, found) = (Mutex::new(CompileState::Unasked), Condvar::new());
         Later(Arc::new(Shared { module, cpu, policy, state, found }))
     }
 
@@ -115,29 +117,29 @@ impl Later {
     }
 
     /// Why there is none, if that is known.
-    pub fn failed(&self) -> Option<Known> {
+    pub fn failed(&self) -> Option<LlvmOutcome> {
         match &*self.0.state() {
-            State::Known(Err(why), _) => Some(Known::Failed(why.clone())),
-            State::Unasked | State::Asked(_) | State::Known(Ok(_), _) => None,
+            CompileState::Known(Err(why), _) => Some(LlvmOutcome::Failed(why.clone())),
+            CompileState::Unasked | CompileState::Asked(_) | CompileState::Known(Ok(_), _) => None,
         }
     }
 
     /// Waits until it is known what LLVM gives; takes the code.
-    pub fn wait(&self, limits: &Limits) -> Option<Known> {
+    pub fn wait(&self, limits: &Limits) -> Option<LlvmOutcome> {
         let mut state = self.0.state();
         loop {
             match &mut *state {
-                State::Unasked => self.0.clone().begin(&mut state),
-                State::Known(found, _) => {
+                CompileState::Unasked => self.0.clone().begin(&mut state),
+                CompileState::Known(found, _) => {
                     let taken = Err("it was taken".to_string());
                     return Some(match std::mem::replace(found, taken) {
-                        Ok((code, took)) => Known::Code(code, took),
-                        Err(why) => Known::Failed(why),
+                        Ok((code, took)) => LlvmOutcome::Code(code, took),
+                        Err(why) => LlvmOutcome::Failed(why),
                     });
                 }
-                State::Asked(_) => {
+                CompileState::Asked(_) => {
                     if limits.check().is_err() {
-                        return Some(Known::Exceeded);
+                        return Some(LlvmOutcome::Exceeded);
                     }
                     let waited = self.0.found.wait_timeout(state, TICK);
                     state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -150,15 +152,15 @@ impl Later {
 impl Drop for Later {
     fn drop(&mut self) {
         let thread = match &mut *self.0.state() {
-            state @ State::Asked(_) => {
-                let unknown = State::Known(Err("nobody needs it".to_string()), None);
+            state @ CompileState::Asked(_) => {
+                let unknown = CompileState::Known(Err("nobody needs it".to_string()), None);
                 match std::mem::replace(state, unknown) {
-                    State::Asked(thread) => Some(thread),
-                    State::Unasked | State::Known(..) => None,
+                    CompileState::Asked(thread) => Some(thread),
+                    CompileState::Unasked | CompileState::Known(..) => None,
                 }
             }
-            State::Known(_, thread) => thread.take(),
-            State::Unasked => None,
+            CompileState::Known(_, thread) => thread.take(),
+            CompileState::Unasked => None,
         };
         OPEN.with_borrow_mut(|open| {
             open.0.retain(|thread| !thread.is_finished());
@@ -169,9 +171,9 @@ impl Drop for Later {
 
 /// Threads that may still be compiling. LLVM must not be at work while the process takes itself apart, so a thread
 /// that began such work waits for it at its own end.
-struct Open(Vec<JoinHandle<()>>);
+struct CompileThreads(Vec<JoinHandle<()>>);
 
-impl Drop for Open {
+impl Drop for CompileThreads {
     fn drop(&mut self) {
         for thread in self.0.drain(..) {
             // It has nothing to say.
@@ -181,5 +183,5 @@ impl Drop for Open {
 }
 
 thread_local! {
-    static OPEN: RefCell<Open> = const { RefCell::new(Open(Vec::new())) };
+    static OPEN: RefCell<CompileThreads> = const { RefCell::new(CompileThreads(Vec::new())) };
 }

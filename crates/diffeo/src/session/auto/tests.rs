@@ -53,7 +53,7 @@ def main = sum(loop xs = [sqrt(real(i)) for i < 3000] for k < 100 do step(xs))",
 
 /// What a run gave.
 #[derive(PartialEq, Debug)]
-struct Seen {
+struct RunSeen {
     engine: Engine,
     result: Result<u64, &'static str>,
     lines: Vec<String>,
@@ -86,13 +86,13 @@ fn auto(text: &str, policy: Policy, limits: Limits) -> (Auto, Rc<RefCell<Vec<Str
     (Auto::by(policy, lowered.interface, compiled, Once::new(options), Cpu::Host), lines)
 }
 
-fn run(text: &str, policy: Policy, limits: Limits) -> (Seen, u64) {
+fn run(text: &str, policy: Policy, limits: Limits) -> (RunSeen, u64) {
     let (mut auto, lines) = auto(text, policy, limits);
     let result = auto.call(&Value::Unit, &mut Vec::new());
     let result = result.map(|value| number(&value)).map_err(|error| error.kind.code());
     let work = auto.prepared.work();
     let lines = lines.borrow().clone();
-    (Seen { engine: auto.engine(), result, lines }, work)
+    (RunSeen { engine: auto.engine(), result, lines }, work)
 }
 
 /// Other code: LLVM's, or Cranelift's where there is none.
@@ -147,7 +147,7 @@ fn the_work_of_a_run_is_always_the_same() {
             let again = busy(n % 3, || run(text, unbounded(), threads(n)));
             assert_eq!(
                 again,
-                (Seen { lines: Vec::new(), ..expected }, work),
+                (RunSeen { lines: Vec::new(), ..expected }, work),
                 "{name}, {n} threads"
             );
         }

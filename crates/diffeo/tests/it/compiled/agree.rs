@@ -1,10 +1,10 @@
 //! Many programs on all engines: some at a time, on as many threads as there are processors.
 
 use crate::compiled::stability::unstable;
-use crate::compiled::targets::{differences, evaluate, targets, Program, TARGETS};
+use crate::compiled::targets::{differences, evaluate, targets, TargetProgram, TARGETS};
 use crate::fuzzing::probe::session;
 use diffeo::lower::{self, Unsupported};
-use diffeo::pipeline::{self, Backend, Step};
+use diffeo::pipeline::{self, Backend, PassRun};
 use diffeo::Limits;
 use diffeo_array::ir::Module;
 use diffeo_calculus::value::Value;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A program as text.
-pub struct Source {
+pub struct SourceProgram {
     /// Where it comes from.
     pub place: String,
     pub text: String,
@@ -57,7 +57,7 @@ pub const UNBOUNDED: Bounds = Bounds {
 
 /// What became of a text.
 enum Made {
-    Program(Box<Program>),
+    Program(Box<TargetProgram>),
     /// It is no program for the engines; a label that says why.
     Not(&'static str),
     Wrong(String),
@@ -65,7 +65,7 @@ enum Made {
 
 /// The program of a text, with what it is on the evaluator. Flat is checked after each pass, and shown.
 fn program(
-    source: &Source,
+    source: &SourceProgram,
     argument: Option<Value>,
     bounds: Bounds,
     see: &mut dyn FnMut(&Module),
@@ -82,14 +82,14 @@ fn program(
         return Made::Not("parameters");
     }
     let mut wrong = Vec::new();
-    let mut check = |step: &Step<'_>| {
+    let mut check = |step: &PassRun<'_>| {
         let found = diffeo_array::lint::lint(step.module);
         wrong.extend(found.into_iter().map(|w| format!("{}: {w}", step.pass)));
         see(step.module);
     };
     // Every other program has values that nobody may read.
     let options =
-        lower::Options { poison: source.text.len().is_multiple_of(2), ..Default::default() };
+        lower::LowerOptions { poison: source.text.len().is_multiple_of(2), ..Default::default() };
     let lowered = match pipeline::flat_with(&entry.program, entry.global, options, &mut check) {
         Ok(lowered) => lowered,
         Err(Unsupported::Derivative(..)) => return Made::Not("derivative"),
@@ -111,7 +111,7 @@ fn program(
     if expected.stopped().is_some_and(|code| bounds.left_out.contains(&code)) {
         return Made::Not("bounded");
     }
-    Made::Program(Box::new(Program {
+    Made::Program(Box::new(TargetProgram {
         place: source.place.clone(),
         text: source.text.clone(),
         session,
@@ -162,7 +162,7 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
 /// Runs a batch of programs on every engine that takes it.
 fn together(
     batch: usize,
-    sources: &[Source],
+    sources: &[SourceProgram],
     bounds: Bounds,
     see: &mut dyn FnMut(&Module),
 ) -> Report {
@@ -232,7 +232,7 @@ fn together(
 /// their Flat after each pass.
 pub fn agree(
     batches: usize,
-    make: &(dyn Fn(usize) -> Vec<Source> + Sync),
+    make: &(dyn Fn(usize) -> Vec<SourceProgram> + Sync),
     bounds: Bounds,
     see: &(dyn Fn(&Module) + Sync),
 ) -> Report {
@@ -265,14 +265,15 @@ pub fn agree(
 }
 
 /// A program that has to run on every engine, with its argument.
-pub fn prepared(text: &str, argument: Option<Value>) -> Program {
+pub fn prepared(text: &str, argument: Option<Value>) -> TargetProgram {
     within(text, argument, UNBOUNDED)
 }
 
 /// The same within bounds.
-pub fn within(text: &str, argument: Option<Value>, bounds: Bounds) -> Program {
+pub fn within(text: &str, argument: Option<Value>, bounds: Bounds) -> TargetProgram {
     let place = "case.deo".into();
-    let source = Source { place, text: text.into(), tolerance: 1e-12, scaled: false, lines: true };
+    let source =
+        SourceProgram { place, text: text.into(), tolerance: 1e-12, scaled: false, lines: true };
     match program(&source, argument, bounds, &mut |_| {}) {
         Made::Program(program) => *program,
         Made::Not(why) => panic!("{why}: {text:.2000}"),
@@ -281,7 +282,7 @@ pub fn within(text: &str, argument: Option<Value>, bounds: Bounds) -> Program {
 }
 
 /// Runs programs on the engines of these names, which have to give what the evaluator gives.
-pub fn check(names: &[&str], programs: &[Program]) {
+pub fn check(names: &[&str], programs: &[TargetProgram]) {
     for target in targets().filter(|target| names.contains(&target.name)) {
         for (program, ran) in programs.iter().zip((target.run)(programs)) {
             let wrong = differences(program, &ran);

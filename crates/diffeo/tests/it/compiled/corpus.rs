@@ -4,7 +4,7 @@
 //! `DIFFEO_CASE=name` runs the cases with this in their names, `DIFFEO_TARGET=jit` one engine, and
 //! `DIFFEO_TELL=1` tells which case is next.
 
-use crate::compiled::agree::{agree, Source, UNBOUNDED};
+use crate::compiled::agree::{agree, SourceProgram, UNBOUNDED};
 use crate::support::{corpus, Case};
 
 /// How many programs a C compiler gets at a time.
@@ -108,7 +108,7 @@ fn the_corpus_gives_what_the_evaluator_gives() {
     };
     let cases: Vec<Case> = corpus().into_iter().filter(wanted).collect();
     let make = |batch: usize| {
-        let source = |case: &Case| Source {
+        let source = |case: &Case| SourceProgram {
             place: format!("{}:{} {}", case.file.display(), case.line, case.name),
             text: case.text.clone(),
             tolerance: if case.near.is_some() { 1e-9 } else { 1e-12 },

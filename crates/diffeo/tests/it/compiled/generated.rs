@@ -2,7 +2,7 @@
 //!
 //! `FUZZ_SEED=n FUZZ_PROGRAMS=m` choose the programs.
 
-use crate::compiled::agree::{agree, Bounds, Report, Source};
+use crate::compiled::agree::{agree, Bounds, Report, SourceProgram};
 use crate::compiled::corpus::ITERATES;
 use crate::fuzzing::generate::{for_derivatives, for_engines, for_variants, Choices, Random};
 use crate::fuzzing::mutate::mutate;
@@ -74,7 +74,13 @@ fn check(
             }
             let place = format!("program {i}\n{text}");
             let tolerance = if last == Digits::Matter { f64::INFINITY } else { 1e-9 };
-            Source { place, text, tolerance, scaled, lines: !scaled && last == Digits::Minor }
+            SourceProgram {
+                place,
+                text,
+                tolerance,
+                scaled,
+                lines: !scaled && last == Digits::Minor,
+            }
         };
         let end = (first + count).min(first + (batch + 1) * FILE);
         (first + batch * FILE..end).map(source).collect()

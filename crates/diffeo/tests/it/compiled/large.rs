@@ -57,7 +57,7 @@ fn compiled(text: &str) -> Vec<(&'static str, usize)> {
     let entry = session.entry(module, "main");
     let entry = entry.unwrap_or_else(|| panic!("{:.2000?}", session.diagnostics()));
     let mut sizes = Vec::new();
-    let mut see = |step: &pipeline::Step<'_>| sizes.push((step.pass, statements(step.module)));
+    let mut see = |step: &pipeline::PassRun<'_>| sizes.push((step.pass, statements(step.module)));
     let lowered = pipeline::flat(&entry.program, entry.global, &mut see);
     let lowered = lowered.unwrap_or_else(|why| panic!("{why:?}"));
     let low = pipeline::low(lowered.module, Backend::Jit.lowering());

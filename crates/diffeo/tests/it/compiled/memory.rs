@@ -4,7 +4,7 @@ use crate::compiled::agree::{check, on, prepared, within, Bounds, ALL, UNBOUNDED
 use crate::compiled::targets::targets;
 use diffeo::pipeline::{self, Backend};
 use diffeo::{Cpu, Limits, MemoryLimit};
-use diffeo_array::value::Value as Flat;
+use diffeo_array::value::FlatValue;
 use diffeo_calculus::value::Value;
 use diffeo_codegen::cranelift;
 use diffeo_codegen::engine::{Instance, RunOptions};
@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// own, depending on which parts of loops they get. Engines differ in this only where a loop is cut to be stopped.
 fn made(text: &str, size: usize) -> u64 {
     let program = prepared(&text.replace("SIZE", &size.to_string()), None);
-    let compiled = cranelift::compile(&program.low(Backend::Jit), &cranelift::Options::default());
+    let compiled =
+        cranelift::compile(&program.low(Backend::Jit), &cranelift::CraneliftOptions::default());
     let compiled = Arc::new(compiled.unwrap_or_else(|error| panic!("{error}")));
     let limits = Limits { threads: NonZeroUsize::new(1), ..Limits::default() };
     let mut instance = Instance::new(compiled, RunOptions { limits, ..RunOptions::default() });
@@ -299,7 +300,7 @@ fn stack_and_blocks_are_bounded_together() {
         let mut run = |used: usize, n: i64, m: i64| {
             USED.store(used, Ordering::Relaxed);
             // The fields of a record are in the order of their names.
-            let result = instance.call(&[Flat::Int(m), Flat::Int(n)]);
+            let result = instance.call(&[FlatValue::Int(m), FlatValue::Int(n)]);
             assert_eq!(instance.live_blocks(), 0);
             result.err().map(|error| error.kind.code())
         };

@@ -3,7 +3,7 @@
 //! Engines may round differently, so on such a program they may differ by more than rounding.
 
 use crate::compiled::agree::Bounds;
-use crate::compiled::targets::{differences, evaluate, Program};
+use crate::compiled::targets::{differences, evaluate, TargetProgram};
 use crate::fuzzing::generate::{Choices, Random};
 use crate::fuzzing::probe::session;
 
@@ -15,7 +15,7 @@ const CHANGE: f64 = 1e-14;
 
 /// Whether the evaluator's own result changes by more than the tolerance when each Real literal changes in its last
 /// digits. Exponents stay: `x ^ 2.0` has a value at negative x.
-pub fn unstable(program: &Program, bounds: Bounds) -> bool {
+pub fn unstable(program: &TargetProgram, bounds: Bounds) -> bool {
     (0..TRIES).any(|seed| {
         let text = changed(&program.text, &mut Random(seed));
         let mut session = session();

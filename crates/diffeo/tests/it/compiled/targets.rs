@@ -1,6 +1,6 @@
 //! The engines, and how a program is run on each.
 //!
-//! A [`Program`] comes in with what the evaluator gave; what an engine gave goes out, as text. Engines get
+//! A [`TargetProgram`] comes in with what the evaluator gave; what an engine gave goes out, as text. Engines get
 //! several programs at a time, because a C compiler takes as long for one of them as for ten.
 
 use crate::support::{near, near_largest};
@@ -28,7 +28,7 @@ pub struct Target {
     /// Takes one batch of programs in `share`: C and threads translate the same Low as `jit` and `llvm` do.
     share: usize,
     /// Runs programs.
-    pub run: fn(&[Program]) -> Vec<Ran>,
+    pub run: fn(&[TargetProgram]) -> Vec<Ran>,
 }
 
 impl Target {
@@ -87,7 +87,7 @@ pub fn targets() -> impl Iterator<Item = &'static Target> {
 }
 
 /// A program, and what it is on the evaluator.
-pub struct Program {
+pub struct TargetProgram {
     /// Where it comes from.
     pub place: String,
     pub text: String,
@@ -108,9 +108,9 @@ pub struct Program {
     pub expected: Ran,
 }
 
-impl Program {
+impl TargetProgram {
     /// What a back end is given.
-    pub fn low(&self, backend: Backend) -> Arc<low::Module> {
+    pub fn low(&self, backend: Backend) -> Arc<low::LowModule> {
         pipeline::low(self.flat.clone(), backend.lowering())
     }
 }
@@ -179,10 +179,10 @@ pub fn evaluate(
     Ran { result, lines, blocks: 0 }
 }
 
-fn flat(program: &Program) -> Ran {
+fn flat(program: &TargetProgram) -> Ran {
     let (options, lines) = options((program.limits)(), program.stack);
     let args = program.argument.as_ref().map(|arg| program.interface.arguments(arg));
-    let mut evaluator = diffeo_array::Evaluator::new(program.flat.clone(), options);
+    let mut evaluator = diffeo_array::FlatEvaluator::new(program.flat.clone(), options);
     let result = evaluator.run(args.unwrap_or_default());
     let result = match result {
         Ok(values) => {
@@ -198,13 +198,13 @@ fn flat(program: &Program) -> Ran {
 }
 
 /// Runs a compiled program.
-fn call(program: &Program, compiled: Compiled) -> Ran {
+fn call(program: &TargetProgram, compiled: Compiled) -> Ran {
     call_on(None, program, compiled)
 }
 
 /// Runs a compiled program on so many threads: twice, because the second run finds the constants and the memory of
 /// the first.
-fn call_on(threads: Option<NonZeroUsize>, program: &Program, compiled: Compiled) -> Ran {
+fn call_on(threads: Option<NonZeroUsize>, program: &TargetProgram, compiled: Compiled) -> Ran {
     let (callbacks, lines) = lines();
     let limits = || Limits { threads, ..(program.limits)() };
     let options = RunOptions { callbacks, limits: limits(), max_stack: program.stack };
@@ -228,32 +228,32 @@ fn call_on(threads: Option<NonZeroUsize>, program: &Program, compiled: Compiled)
 }
 
 /// What it is if there is no machine code.
-fn not_compiled(program: &Program, error: impl std::fmt::Display) -> Ran {
+fn not_compiled(program: &TargetProgram, error: impl std::fmt::Display) -> Ran {
     let error = Diagnostic::error("compile", program.entry.span, error.to_string());
     Ran { result: Err(error), lines: Vec::new(), blocks: 0 }
 }
 
 fn each(
-    programs: &[Program],
+    programs: &[TargetProgram],
     backend: Backend,
-    compile: fn(&Arc<low::Module>) -> Result<Compiled, CompileError>,
+    compile: fn(&Arc<low::LowModule>) -> Result<Compiled, CompileError>,
 ) -> Vec<Ran> {
-    let run = |program: &Program| match compile(&program.low(backend)) {
+    let run = |program: &TargetProgram| match compile(&program.low(backend)) {
         Ok(compiled) => call(program, compiled),
         Err(error) => not_compiled(program, error),
     };
     programs.iter().map(run).collect()
 }
 
-fn compile_by_cranelift(module: &Arc<low::Module>) -> Result<Compiled, CompileError> {
-    cranelift::compile(module, &cranelift::Options::default())
+fn compile_by_cranelift(module: &Arc<low::LowModule>) -> Result<Compiled, CompileError> {
+    cranelift::compile(module, &cranelift::CraneliftOptions::default())
 }
 
 /// By Cranelift, where every loop that can be is done by several threads, and every function cut that can be, however small
 /// they are.
-fn threads(program: &Program) -> Ran {
+fn threads(program: &TargetProgram) -> Ran {
     let (polls, splitting) = (Polls::All, Splitting::ALWAYS);
-    let options = memory::Options { polls, splitting, reuse: true, long: 8 };
+    let options = memory::MemoryOptions { polls, splitting, reuse: true, long: 8 };
     let module = memory::lower_with(program.flat.clone(), options);
     match compile_by_cranelift(&Arc::new(module)) {
         Ok(compiled) => call_on(NonZeroUsize::new(3), program, compiled),
@@ -265,15 +265,15 @@ fn threads(program: &Program) -> Ran {
 const WELL: u64 = 8;
 
 /// Whether these programs are compiled with few of the optimisations.
-fn quick(modules: &[Arc<low::Module>]) -> bool {
+fn quick(modules: &[Arc<low::LowModule>]) -> bool {
     let mut hasher = DefaultHasher::new();
     modules.iter().for_each(|module| low::print::print(module).hash(&mut hasher));
     !hasher.finish().is_multiple_of(WELL)
 }
 
-fn compile_by_llvm(module: &Arc<low::Module>) -> Result<Compiled, CompileError> {
+fn compile_by_llvm(module: &Arc<low::LowModule>) -> Result<Compiled, CompileError> {
     let quick = quick(std::slice::from_ref(module));
-    llvm::compile(module, &llvm::Options { quick, ..llvm::Options::default() })
+    llvm::compile(module, &llvm::LlvmOptions { quick, ..llvm::LlvmOptions::default() })
 }
 
 fn no_c_compiler() -> Option<String> {
@@ -281,10 +281,10 @@ fn no_c_compiler() -> Option<String> {
     found.is_none().then(|| "there is no C compiler".to_string())
 }
 
-fn run_c(programs: &[Program]) -> Vec<Ran> {
-    let modules: Vec<Arc<low::Module>> = programs.iter().map(|p| p.low(Backend::C)).collect();
+fn run_c(programs: &[TargetProgram]) -> Vec<Ran> {
+    let modules: Vec<Arc<low::LowModule>> = programs.iter().map(|p| p.low(Backend::C)).collect();
     let options =
-        c::compiler::Options { quick: quick(&modules), ..c::compiler::Options::default() };
+        c::compiler::COptions { quick: quick(&modules), ..c::compiler::COptions::default() };
     match c::engine::compile_all(&modules, &options) {
         Ok(all) => programs.iter().zip(all).map(|(p, compiled)| call(p, compiled)).collect(),
         Err(error) => programs.iter().map(|p| not_compiled(p, &error)).collect(),
@@ -292,7 +292,7 @@ fn run_c(programs: &[Program]) -> Vec<Ran> {
 }
 
 /// What is wrong with what an engine gave.
-pub fn differences(program: &Program, ran: &Ran) -> Vec<String> {
+pub fn differences(program: &TargetProgram, ran: &Ran) -> Vec<String> {
     let mut wrong = Vec::new();
     let close = |a: &str, b: &str| match program.scaled {
         true => near_largest(a, b, program.tolerance),

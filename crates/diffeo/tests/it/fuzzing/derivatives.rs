@@ -78,11 +78,15 @@ pub fn derivatives(
 }
 
 /// A function of a program without errors; none if evaluating it stops.
-fn get(program: &str, text: &str, options: &dyn Fn() -> Options) -> Option<modes::Function> {
+fn get(
+    program: &str,
+    text: &str,
+    options: &dyn Fn() -> Options,
+) -> Option<modes::EvaluatedFunction> {
     stopped(function(program, text, options()))
 }
 
-fn call<const N: usize>(f: &mut modes::Function, args: [Value; N]) -> Option<Value> {
+fn call<const N: usize>(f: &mut modes::EvaluatedFunction, args: [Value; N]) -> Option<Value> {
     stopped(f.call(args))
 }
 

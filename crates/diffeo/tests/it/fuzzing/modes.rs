@@ -37,13 +37,13 @@ pub const SECOND: &str = "
    derivatives(1, fn t -> grad(line)(t))(0.0)[1]])";
 
 /// A function value with the machine that runs it.
-pub struct Function {
+pub struct EvaluatedFunction {
     /// Counts the operations of all calls.
     pub machine: Machine,
     value: Value,
 }
 
-impl Function {
+impl EvaluatedFunction {
     /// Calls it with its arguments.
     pub fn call(&mut self, args: impl IntoIterator<Item = Value>) -> Result<Value, String> {
         let args: Vec<Value> = args.into_iter().collect();
@@ -53,7 +53,7 @@ impl Function {
 }
 
 /// The function that is the value of an expression in the scope of a program.
-pub fn function(program: &str, text: &str, options: Options) -> Result<Function, String> {
+pub fn function(program: &str, text: &str, options: Options) -> Result<EvaluatedFunction, String> {
     let mut session = NEW.with(Session::clone);
     let module = session.load_text("case.deo", program);
     session.check();
@@ -62,7 +62,7 @@ pub fn function(program: &str, text: &str, options: Options) -> Result<Function,
     let entry = session.function(it, "it").ok_or("no entry")?;
     let mut machine = Machine::new(entry.program.clone(), options);
     let value = machine.eval_global(entry.global).map_err(|e| format!("{:?}", e.kind))?;
-    Ok(Function { machine, value })
+    Ok(EvaluatedFunction { machine, value })
 }
 
 /// The value with pseudo-random Real leaves.

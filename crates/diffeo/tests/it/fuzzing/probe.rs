@@ -112,7 +112,7 @@ pub fn front_end(text: &str) -> Option<(Session, ModuleId)> {
 
 /// What became of `main`.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Outcome {
+pub enum ProbeOutcome {
     /// Its value, as it is shown.
     Value(String),
     /// It stopped with an error of this code.
@@ -129,15 +129,15 @@ pub fn options(kinks: Kinks, limits: &Limits, time: Duration) -> Options {
 }
 
 /// Runs `main`, and reads what it shows back.
-pub fn run(session: &mut Session, module: ModuleId, options: Options) -> Outcome {
+pub fn run(session: &mut Session, module: ModuleId, options: Options) -> ProbeOutcome {
     let main = session.definitions(module).iter().any(|d| *d == "main");
     let Some(entry) = main.then(|| session.entry(module, "main")).flatten() else {
         let diagnostics = session.take_diagnostics();
         messages(session, &diagnostics);
-        return Outcome::NoEntry;
+        return ProbeOutcome::NoEntry;
     };
     if !entry.fields.is_empty() {
-        return Outcome::NoEntry;
+        return ProbeOutcome::NoEntry;
     }
     let run = session.run_on(&entry, None, options, Engine::Evaluator);
     messages(session, &run.warnings);
@@ -148,7 +148,7 @@ pub fn run(session: &mut Session, module: ModuleId, options: Options) -> Outcome
             if !["timeout", "out-of-memory"].contains(&error.code) {
                 messages(session, std::slice::from_ref(&error));
             }
-            return Outcome::Stopped(error.code);
+            return ProbeOutcome::Stopped(error.code);
         }
     };
     let ty = match &entry.ty {
@@ -166,7 +166,7 @@ pub fn run(session: &mut Session, module: ModuleId, options: Options) -> Outcome
         Err(error) => panic!("{:?}: {json}", error.to_diagnostic(datas)),
     }
     read_back(session, module, &entry, &shown);
-    Outcome::Value(shown)
+    ProbeOutcome::Value(shown)
 }
 
 /// A value is shown as an expression of this value.

@@ -3,7 +3,7 @@
 use crate::support::{cases, root};
 
 /// A program; the word stands for each of the sizes.
-pub struct Kind {
+pub struct CostCase {
     pub name: String,
     pub program: String,
     /// What is differentiated, and where.
@@ -17,7 +17,7 @@ pub struct Kind {
 const SIZES: [(&str, [usize; 3]); 3] =
     [("SIZE", [30, 300, 3000]), ("SIDE", [5, 16, 50]), ("CUBE", [6, 13, 28])];
 
-impl Kind {
+impl CostCase {
     /// Program, function and point of a size.
     pub fn of(&self, size: usize) -> [String; 3] {
         let text = [&self.program, &self.function, &self.point];
@@ -26,13 +26,13 @@ impl Kind {
 }
 
 /// The programs of `kinds.deo`.
-pub fn kinds() -> Vec<Kind> {
+pub fn kinds() -> Vec<CostCase> {
     let file = root().join("crates/diffeo/tests/it/gradient_costs/kinds.deo");
     let kind = |(name, program, (function, point, _)): (String, String, _)| {
         let found =
             |(word, _): &&(&str, _)| [&program, &function, &point].iter().any(|t| t.contains(word));
         let (word, sizes) = SIZES.iter().find(found).copied().expect("a size");
-        Kind { name, program, function, point, word, sizes }
+        CostCase { name, program, function, point, word, sizes }
     };
     let each = cases(&file).into_iter().flat_map(|case| {
         let (name, text) = (case.name, case.text);

@@ -146,7 +146,7 @@ pub fn cases(file: &Path) -> Vec<Case> {
 
 /// What running a case's `main` gave.
 #[derive(Default)]
-pub struct Outcome {
+pub struct CaseOutcome {
     pub value: Option<String>,
     pub diagnostics: Vec<Diagnostic>,
     pub trace: Vec<String>,
@@ -174,11 +174,11 @@ pub fn bounded() -> Limits {
 }
 
 /// Loads a program and runs its `main`, if it has one, on an engine.
-pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, Outcome) {
+pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, CaseOutcome) {
     let mut session = Session::new();
     let module = session.load_text("case.deo", text);
     session.check();
-    let mut outcome = Outcome::default();
+    let mut outcome = CaseOutcome::default();
     let has_main = session.definitions(module).iter().any(|d| *d == "main");
     if has_main && !session.has_errors() {
         if let Some(entry) = session.entry(module, "main") {
@@ -221,7 +221,7 @@ pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, O
 }
 
 /// What is wrong with the outcome of a case.
-pub fn judge(case: &Case, session: &Session, outcome: &Outcome) -> Vec<String> {
+pub fn judge(case: &Case, session: &Session, outcome: &CaseOutcome) -> Vec<String> {
     judge_by(|a, b| a == b, case, session, outcome)
 }
 
@@ -230,7 +230,7 @@ pub fn judge_by(
     equal: impl Fn(&str, &str) -> bool,
     case: &Case,
     session: &Session,
-    outcome: &Outcome,
+    outcome: &CaseOutcome,
 ) -> Vec<String> {
     let mut wrong = Vec::new();
     let shown = |d: &Diagnostic| {

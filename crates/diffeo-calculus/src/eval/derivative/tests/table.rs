@@ -1,7 +1,7 @@
 //! Every operation of the table, in every mode, against each other and against differences.
 
 use super::*;
-use crate::prim::real::{eval, row, Derivative, ALL};
+use crate::prim::real::{eval, row, DerivativeRule, ALL};
 
 /// The operations that have no partial derivatives in the table, because they are one of their operands.
 const EXCEPTIONS: &[RealOp] = &[RealOp::Abs, RealOp::Sign, RealOp::Min, RealOp::Max];
@@ -10,11 +10,11 @@ const EXCEPTIONS: &[RealOp] = &[RealOp::Abs, RealOp::Sign, RealOp::Min, RealOp::
 fn every_operation_has_partial_derivatives_or_stands_on_the_list() {
     for op in ALL {
         match row(*op).derivative {
-            Derivative::Partials(partials) => {
+            DerivativeRule::Partials(partials) => {
                 assert_eq!(partials.len(), row(*op).arity, "{op:?}");
                 assert!(!EXCEPTIONS.contains(op), "{op:?}");
             }
-            Derivative::Select => assert!(EXCEPTIONS.contains(op), "{op:?}"),
+            DerivativeRule::Select => assert!(EXCEPTIONS.contains(op), "{op:?}"),
         }
     }
 }

@@ -1,19 +1,20 @@
 //! Additions of lanes to accumulators from before the loop.
 
-use super::plan::{Class, Plan};
-use super::{all, real, vector, Emitter, Place};
-use crate::low::{Address, Operand, Ty};
+use super::plan::{LaneClass, LanePlan};
+use super::{all, real, vector, Emitter, LaneAddress};
+use crate::low::{Address, LowTy, Operand};
 
 impl Emitter<'_, '_> {
     /// Adds to elements of an accumulator from before the loop: to one that all lanes share their sum; to one for each
     /// what it has, in the order of the lanes, because some may be the same.
-    pub(super) fn lane_add(&mut self, address: &Address, value: Operand, plan: &Plan) {
+    pub(super) fn lane_add(&mut self, address: &Address, value: Operand, plan: &LanePlan) {
         let value = self.wide(value);
-        let (width, ty) = (plan.width, vector(plan.width, Ty::Real));
+        let (width, ty) = (plan.width, vector(plan.width, LowTy::Real));
         let mask = self.lanes.as_ref().map(|l| l.mask.clone()).unwrap_or_default();
         let (base, index) = (plan.class(address.base), plan.class(address.index));
-        if (base, index) == (Class::Uniform, Class::Uniform) {
-            let value = self.select(width, &mask, &ty, &value, &all(width, Ty::Real, &real(-0.0)));
+        if (base, index) == (LaneClass::Uniform, LaneClass::Uniform) {
+            let value =
+                self.select(width, &mask, &ty, &value, &all(width, LowTy::Real, &real(-0.0)));
             let name = format!("llvm.vector.reduce.fadd.v{width}f64");
             let args = format!("double {}, {ty} {value}", real(-0.0));
             let sum = self.intrinsic("reassoc ", "double", &name, &format!("double, {ty}"), &args);
@@ -23,8 +24,8 @@ impl Emitter<'_, '_> {
             return self.line(format_args!("store double {new}, ptr {at}, align 8"));
         }
         match self.places(address, plan) {
-            Place::Own(at) | Place::Together(at) => {
-                let old = self.load_together(Ty::Real, &at);
+            LaneAddress::Own(at) | LaneAddress::Together(at) => {
+                let old = self.load_together(LowTy::Real, &at);
                 let new = self.compute(format_args!("fadd {ty} {old}, {value}"));
                 let name = format!("llvm.masked.store.v{width}f64.p0");
                 let params = format!("{ty}, ptr, i32, <{width} x i1>");
@@ -33,14 +34,14 @@ impl Emitter<'_, '_> {
                     "call void @{name}({ty} {new}, ptr {at}, i32 8, <{width} x i1> {mask})"
                 ));
             }
-            Place::Each(at) => self.add_each(&at, &value, &mask, plan),
+            LaneAddress::Each(at) => self.add_each(&at, &value, &mask, plan),
         }
     }
 
     /// Adds numbers to what is at addresses, one lane after the other.
-    fn add_each(&mut self, at: &str, value: &str, mask: &str, plan: &Plan) {
+    fn add_each(&mut self, at: &str, value: &str, mask: &str, plan: &LanePlan) {
         let (width, n) = (plan.width, plan.number);
-        for (what, ty, all) in [("at", Ty::Ptr, at), ("value", Ty::Real, value)] {
+        for (what, ty, all) in [("at", LowTy::Ptr, at), ("value", LowTy::Real, value)] {
             let ty = vector(width, ty);
             self.line(format_args!("store {ty} {all}, ptr %{what}{n}, align 64"));
         }

@@ -3,8 +3,8 @@
 use crate::low::opt::scratch;
 use crate::low::visit::{occurrences, operands_of as operands};
 use crate::low::{
-    Address, Binary, Checked, Expr, For, Function, Module, Operand, Raise, Reg, Runtime, Stmt, Ty,
-    DATA,
+    Address, Binary, Checked, Expr, For, LowFunction, LowModule, LowTy, Operand, Raise, Reg,
+    Runtime, Stmt, DATA,
 };
 use diffeo_base::deep;
 use diffeo_calculus::prim::RealOp;
@@ -24,7 +24,7 @@ const GATHER: usize = 4;
 
 /// What a register becomes in the lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::llvm::emit) enum Class {
+pub(in crate::llvm::emit) enum LaneClass {
     /// The same in all.
     Uniform,
     /// An Int or an address that grows from lane to lane; the register has that of the first lane.
@@ -48,27 +48,27 @@ pub(in crate::llvm::emit) enum Stride {
 /// A row of elements of the array at `base` that each step reads again and again: `count` elements for each step,
 /// `stride` apart from step to step. It is copied first, so that the elements of all lanes lie together.
 #[derive(Clone, PartialEq, Debug)]
-pub(in crate::llvm::emit) struct Row {
+pub(in crate::llvm::emit) struct CopiedRow {
     pub base: Operand,
     pub stride: Reg,
     pub offset: i64,
     pub count: Operand,
-    pub ty: Ty,
+    pub ty: LowTy,
     /// The counts of the loops that read it: it is read where all of these are positive.
     pub loops: Vec<Operand>,
 }
 
 /// How a loop is run in lanes.
 #[derive(Debug, Default)]
-pub(in crate::llvm::emit) struct Plan {
+pub(in crate::llvm::emit) struct LanePlan {
     /// The number of lanes.
     pub width: u32,
     /// The least number of steps for which it pays.
     pub least: u32,
     /// The class of each register that the body sets.
-    pub classes: HashMap<Reg, Class>,
+    pub classes: HashMap<Reg, LaneClass>,
     /// The rows that are copied first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CopiedRow>,
     /// The registers that are loaded from such copies.
     pub copied: HashMap<Reg, (usize, Operand)>,
     /// By the register of the sum, what is added to an element of an accumulator from before the loop; by that of the
@@ -86,11 +86,11 @@ pub(in crate::llvm::emit) struct Plan {
     pub number: usize,
 }
 
-impl Plan {
-    pub fn class(&self, operand: Operand) -> Class {
+impl LanePlan {
+    pub fn class(&self, operand: Operand) -> LaneClass {
         match operand {
             Operand::Reg(register) => {
-                self.classes.get(&register).copied().unwrap_or(Class::Uniform)
+                self.classes.get(&register).copied().unwrap_or(LaneClass::Uniform)
             }
             Operand::Int(_)
             | Operand::Real(_)
@@ -98,18 +98,18 @@ impl Plan {
             | Operand::Null
             | Operand::Text(_)
             | Operand::Static(_)
-            | Operand::Constant(_) => Class::Uniform,
+            | Operand::Constant(_) => LaneClass::Uniform,
         }
     }
 }
 
 /// The plans of a function, by the address of the loop, with its index.
-pub(in crate::llvm::emit) type Plans = BTreeMap<*const For, (Reg, Rc<Plan>)>;
+pub(in crate::llvm::emit) type Plans = BTreeMap<*const For, (Reg, Rc<LanePlan>)>;
 
 /// Plans the loops of a function. `once` has the registers that are set once, before they are read.
 pub(in crate::llvm::emit) fn plans(
-    module: &Module,
-    function: &Function,
+    module: &LowModule,
+    function: &LowFunction,
     once: &[bool],
     (width, eager): (u32, bool),
 ) -> Plans {
@@ -120,7 +120,7 @@ pub(in crate::llvm::emit) fn plans(
             .body
             .iter()
             .for_each(|stmt| occurrences(stmt, &mut |r, _| uses[r.0 as usize] += 1));
-        let cx = Cx { module, function, once, uses: &uses, width, eager };
+        let cx = PlanCx { module, function, once, uses: &uses, width, eager };
         cx.list(&function.body, &mut plans);
     }
     plans
@@ -132,9 +132,9 @@ fn loops(stmt: &Stmt) -> bool {
 }
 
 /// What planning looks at.
-struct Cx<'m> {
-    module: &'m Module,
-    function: &'m Function,
+struct PlanCx<'m> {
+    module: &'m LowModule,
+    function: &'m LowFunction,
     once: &'m [bool],
     /// How often registers occur in the function.
     uses: &'m [u32],
@@ -143,7 +143,7 @@ struct Cx<'m> {
     eager: bool,
 }
 
-impl Cx<'_> {
+impl PlanCx<'_> {
     fn list(&self, stmts: &[Stmt], plans: &mut Plans) {
         for stmt in stmts {
             if let Stmt::For(step) = stmt {
@@ -160,7 +160,7 @@ impl Cx<'_> {
         }
     }
 
-    fn plan(&self, step: &For) -> Option<Plan> {
+    fn plan(&self, step: &For) -> Option<LanePlan> {
         let innermost = !step.body.iter().any(loops);
         // What adds to places that steps may share, LLVM does step by step.
         let light = innermost && step.independent && step.body.len() < HEAVY && !self.eager;
@@ -171,9 +171,9 @@ impl Cx<'_> {
         // Without inner loops, the next steps can begin before these are finished.
         let width = if innermost { self.width / 2 } else { self.width };
         let least = if innermost || self.eager { 1 } else { width / 2 };
-        let mut walk = Walk {
+        let mut walk = LaneAnalysis {
             cx: self,
-            plan: Plan { width, least, poll, ..Plan::default() },
+            plan: LanePlan { width, least, poll, ..LanePlan::default() },
             set: HashSet::new(),
             exprs: HashMap::new(),
             products: HashMap::new(),
@@ -197,9 +197,9 @@ impl Cx<'_> {
             });
         });
         let reduced: Vec<Reg> = step.reductions.iter().map(|(r, _)| *r).collect();
-        walk.plan.classes.insert(step.index, Class::Linear(Stride::By(1)));
+        walk.plan.classes.insert(step.index, LaneClass::Linear(Stride::By(1)));
         walk.set.insert(step.index);
-        walk.plan.classes.extend(reduced.iter().map(|r| (*r, Class::Varying)));
+        walk.plan.classes.extend(reduced.iter().map(|r| (*r, LaneClass::Varying)));
         while walk.changed && !walk.bad {
             walk.changed = false;
             walk.stmts(body);
@@ -305,9 +305,16 @@ struct Addition {
 
 /// The addition that the first three statements are: a load, a sum, a store of it to the same place.
 fn addition(stmts: &[Stmt]) -> Option<Addition> {
-    let [Stmt::Set(old, Expr::Load(Ty::Real, from)), Stmt::Set(sum, Expr::Binary(Binary::Add, Operand::Reg(a), value)), Stmt::Store(Ty::Real, to, Operand::Reg(stored)), ..] =
-        stmts
-    else {
+    let [first, second, third, ..] = stmts else {
+        return None;
+    };
+    let Stmt::Set(old, Expr::Load(LowTy::Real, from)) = first else {
+        return None;
+    };
+    let Stmt::Set(sum, Expr::Binary(Binary::Add, Operand::Reg(a), value)) = second else {
+        return None;
+    };
+    let Stmt::Store(LowTy::Real, to, Operand::Reg(stored)) = third else {
         return None;
     };
     let same = from == to && a == old && stored == sum && *value != Operand::Reg(*old);
@@ -331,9 +338,9 @@ fn polls(step: &For) -> usize {
 }
 
 /// A walk over the body of a loop, again and again until the classes stay.
-struct Walk<'c, 'm> {
-    cx: &'c Cx<'m>,
-    plan: Plan,
+struct LaneAnalysis<'c, 'm> {
+    cx: &'c PlanCx<'m>,
+    plan: LanePlan,
     /// What the body sets.
     set: HashSet<Reg>,
     /// What registers that are set once are.
@@ -360,39 +367,41 @@ struct Walk<'c, 'm> {
     costs: BTreeMap<usize, (usize, usize)>,
 }
 
-impl Walk<'_, '_> {
+impl LaneAnalysis<'_, '_> {
     /// None: not known yet.
-    fn class(&self, operand: Operand) -> Option<Class> {
+    fn class(&self, operand: Operand) -> Option<LaneClass> {
         match operand {
             Operand::Reg(r) if self.set.contains(&r) => self.plan.classes.get(&r).copied(),
-            _ => Some(Class::Uniform),
+            _ => Some(LaneClass::Uniform),
         }
     }
 
-    fn is(&self, operand: Operand, class: Class) -> bool {
+    fn is(&self, operand: Operand, class: LaneClass) -> bool {
         self.class(operand).is_none_or(|c| c == class)
     }
 
-    fn ty(&self, r: Reg) -> Ty {
+    fn ty(&self, r: Reg) -> LowTy {
         self.cx.function.registers[r.0 as usize]
     }
 
-    fn update(&mut self, r: Reg, class: Class) {
+    fn update(&mut self, r: Reg, class: LaneClass) {
         let once = self.cx.once[r.0 as usize];
         let class = match class {
-            Class::Linear(_) if !once => Class::Varying,
-            Class::Uniform if !once && self.divergent => Class::Varying,
+            LaneClass::Linear(_) if !once => LaneClass::Varying,
+            LaneClass::Uniform if !once && self.divergent => LaneClass::Varying,
             class => class,
         };
         let old = self.plan.classes.get(&r).copied();
         let class = match old {
             None => class,
             Some(old) if old == class => return,
-            Some(Class::Block | Class::Inside) => return self.bad = true,
-            Some(_) if matches!(class, Class::Block | Class::Inside) => return self.bad = true,
-            Some(_) => Class::Varying,
+            Some(LaneClass::Block | LaneClass::Inside) => return self.bad = true,
+            Some(_) if matches!(class, LaneClass::Block | LaneClass::Inside) => {
+                return self.bad = true
+            }
+            Some(_) => LaneClass::Varying,
         };
-        if class == Class::Varying && self.ty(r) == Ty::Ptr {
+        if class == LaneClass::Varying && self.ty(r) == LowTy::Ptr {
             self.bad = true;
         }
         if old != Some(class) {
@@ -423,7 +432,7 @@ impl Walk<'_, '_> {
     /// Whether what is added to is no accumulator of the step's own.
     fn is_outside(&self, added: &Addition) -> bool {
         let once = |r: Reg| self.cx.once[r.0 as usize] && self.cx.uses[r.0 as usize] == 2;
-        matches!(self.class(added.address.base), Some(Class::Uniform | Class::Linear(_)))
+        matches!(self.class(added.address.base), Some(LaneClass::Uniform | LaneClass::Linear(_)))
             && once(added.old)
             && once(added.sum)
     }
@@ -434,18 +443,18 @@ impl Walk<'_, '_> {
         else {
             return;
         };
-        self.bad |= matches!(index, Class::Block | Class::Inside);
-        self.bad |= matches!(value, Class::Block | Class::Inside);
+        self.bad |= matches!(index, LaneClass::Block | LaneClass::Inside);
+        self.bad |= matches!(value, LaneClass::Block | LaneClass::Inside);
         self.plan.added.insert(added.old, None);
         self.plan.added.insert(added.sum, Some(added.value));
         let base = self.class(added.address.base);
-        if (base, index) == (Some(Class::Uniform), Class::Uniform) {
+        if (base, index) == (Some(LaneClass::Uniform), LaneClass::Uniform) {
             if self.judge {
                 self.costs.entry(self.loops.len() + 1).or_default().1 += 1;
             }
         } else {
             self.plan.scatters = true;
-            self.access(Ty::Real, &added.address);
+            self.access(LowTy::Real, &added.address);
         }
     }
 
@@ -464,9 +473,9 @@ impl Walk<'_, '_> {
                     self.products.insert(*result, (*a, *b));
                 }
                 self.bad |= self.divergent;
-                self.bad |= !self.is(*a, Class::Uniform) || !self.is(*b, Class::Uniform);
-                self.update(*result, Class::Uniform);
-                self.update(*overflow, Class::Uniform);
+                self.bad |= !self.is(*a, LaneClass::Uniform) || !self.is(*b, LaneClass::Uniform);
+                self.update(*result, LaneClass::Uniform);
+                self.update(*overflow, LaneClass::Uniform);
             }
             Stmt::Store(ty, address, value) => {
                 let (Some(base), Some(index), Some(value)) =
@@ -474,18 +483,20 @@ impl Walk<'_, '_> {
                 else {
                     return;
                 };
-                self.bad |= *ty == Ty::Ptr || matches!(value, Class::Block | Class::Inside);
+                self.bad |=
+                    *ty == LowTy::Ptr || matches!(value, LaneClass::Block | LaneClass::Inside);
                 match (base, index) {
-                    (Class::Inside, _) => {}
-                    (Class::Uniform, Class::Uniform) | (Class::Varying | Class::Block, _) => {
+                    (LaneClass::Inside, _) => {}
+                    (LaneClass::Uniform, LaneClass::Uniform)
+                    | (LaneClass::Varying | LaneClass::Block, _) => {
                         self.bad = true;
                     }
-                    (Class::Uniform | Class::Linear(_), _) => self.access(*ty, address),
+                    (LaneClass::Uniform | LaneClass::Linear(_), _) => self.access(*ty, address),
                 }
             }
             Stmt::If(on, then, otherwise) => {
                 let around = (self.divergent, self.conditional);
-                self.divergent |= !self.is(*on, Class::Uniform);
+                self.divergent |= !self.is(*on, LaneClass::Uniform);
                 self.conditional = true;
                 deep(|| {
                     self.stmts(then);
@@ -494,7 +505,7 @@ impl Walk<'_, '_> {
                 (self.divergent, self.conditional) = around;
             }
             Stmt::Switch(on, arms, default) => {
-                self.bad |= self.divergent || !self.is(*on, Class::Uniform);
+                self.bad |= self.divergent || !self.is(*on, LaneClass::Uniform);
                 let around = std::mem::replace(&mut self.conditional, true);
                 deep(|| {
                     arms.iter().for_each(|(_, arm)| self.stmts(arm));
@@ -511,9 +522,9 @@ impl Walk<'_, '_> {
             Stmt::Break => self.bad |= self.divergent,
             Stmt::For(step) => {
                 self.bad |= self.divergent;
-                self.bad |=
-                    !self.is(step.from, Class::Uniform) || !self.is(step.to, Class::Uniform);
-                self.update(step.index, Class::Uniform);
+                self.bad |= !self.is(step.from, LaneClass::Uniform)
+                    || !self.is(step.to, LaneClass::Uniform);
+                self.update(step.index, LaneClass::Uniform);
                 let around = self.conditional;
                 self.conditional |= step.from != Operand::Int(0);
                 self.loops.push((step.index, step.to));
@@ -526,27 +537,31 @@ impl Walk<'_, '_> {
                 let callee = &self.cx.module.functions[function.0 as usize];
                 let helper = function.0 as usize >= self.cx.module.flat.functions.len();
                 let releases = helper && callee.name == "release";
-                let own = args.iter().all(|a| self.is(*a, Class::Block));
+                let own = args.iter().all(|a| self.is(*a, LaneClass::Block));
                 self.bad |= !releases || !results.is_empty() || self.divergent || !own;
             }
             Stmt::Runtime { results, op, args } => {
-                let uniform = args.iter().all(|a| self.is(*a, Class::Uniform));
+                let uniform = args.iter().all(|a| self.is(*a, LaneClass::Uniform));
                 self.bad |= self.divergent || !uniform;
                 match op {
-                    Runtime::Array => results.iter().for_each(|r| self.update(*r, Class::Block)),
-                    Runtime::Poll => results.iter().for_each(|r| self.update(*r, Class::Uniform)),
+                    Runtime::Array => {
+                        results.iter().for_each(|r| self.update(*r, LaneClass::Block))
+                    }
+                    Runtime::Poll => {
+                        results.iter().for_each(|r| self.update(*r, LaneClass::Uniform))
+                    }
                     _ => self.bad = true,
                 }
             }
             Stmt::Raise { error, args, site: _ } => {
                 self.stops |= !matches!(error, Raise::Memory | Raise::Stopped);
-                self.bad |= self.divergent || !args.iter().all(|a| self.is(*a, Class::Uniform));
+                self.bad |= self.divergent || !args.iter().all(|a| self.is(*a, LaneClass::Uniform));
             }
             Stmt::Return(_) => self.bad = true,
         }
     }
 
-    fn expr(&mut self, r: Reg, expr: &Expr) -> Option<Class> {
+    fn expr(&mut self, r: Reg, expr: &Expr) -> Option<LaneClass> {
         let mut classes = Vec::new();
         let mut known = true;
         operands(expr, &mut |o| match self.class(o) {
@@ -556,40 +571,42 @@ impl Walk<'_, '_> {
         if !known {
             return None;
         }
-        let uniform = classes.iter().all(|c| *c == Class::Uniform);
-        let own = classes.iter().any(|c| matches!(c, Class::Block | Class::Inside));
+        let uniform = classes.iter().all(|c| *c == LaneClass::Uniform);
+        let own = classes.iter().any(|c| matches!(c, LaneClass::Block | LaneClass::Inside));
         match expr {
             Expr::Copy(_) => match classes[0] {
-                Class::Block => self.bad = true,
+                LaneClass::Block => self.bad = true,
                 class => return Some(class),
             },
             Expr::Offset(address) => return self.offset(address),
             Expr::Load(ty, address) => {
                 return match (classes[0], classes[1]) {
-                    (Class::Uniform, Class::Uniform) if !self.divergent => Some(Class::Uniform),
-                    (Class::Block, _) => {
+                    (LaneClass::Uniform, LaneClass::Uniform) if !self.divergent => {
+                        Some(LaneClass::Uniform)
+                    }
+                    (LaneClass::Block, _) => {
                         self.bad = true;
                         None
                     }
-                    (Class::Inside, _) => Some(Class::Varying),
-                    (Class::Uniform | Class::Linear(_) | Class::Varying, _) => {
+                    (LaneClass::Inside, _) => Some(LaneClass::Varying),
+                    (LaneClass::Uniform | LaneClass::Linear(_) | LaneClass::Varying, _) => {
                         if !self.copied(r, *ty, address) {
                             self.access(*ty, address);
                         }
-                        Some(Class::Varying)
+                        Some(LaneClass::Varying)
                     }
                 };
             }
             // The test whether there was memory.
-            Expr::Compare(..) if own && classes.contains(&Class::Uniform) => {
-                return Some(Class::Uniform)
+            Expr::Compare(..) if own && classes.contains(&LaneClass::Uniform) => {
+                return Some(LaneClass::Uniform)
             }
             _ if own => self.bad = true,
             Expr::Binary(Binary::IntDiv | Binary::IntRem, ..) if self.divergent => {}
-            _ if uniform => return Some(Class::Uniform),
+            _ if uniform => return Some(LaneClass::Uniform),
             Expr::Binary(op, a, b) => {
                 if let Some(stride) = self.stride(*op, (*a, classes[0]), (*b, classes[1])) {
-                    return Some(Class::Linear(stride));
+                    return Some(LaneClass::Linear(stride));
                 }
             }
             Expr::Math(op, ..) => self.bad |= !is_vector(*op),
@@ -598,12 +615,17 @@ impl Walk<'_, '_> {
         if self.judge {
             self.costs.entry(self.loops.len() + 1).or_default().1 += 1;
         }
-        Some(Class::Varying)
+        Some(LaneClass::Varying)
     }
 
     /// By how much the result of an operation grows from lane to lane, if by the same.
-    fn stride(&self, op: Binary, a: (Operand, Class), b: (Operand, Class)) -> Option<Stride> {
-        use {Class::Linear, Class::Uniform, Stride::By};
+    fn stride(
+        &self,
+        op: Binary,
+        a: (Operand, LaneClass),
+        b: (Operand, LaneClass),
+    ) -> Option<Stride> {
+        use {LaneClass::Linear, LaneClass::Uniform, Stride::By};
         match (op, a.1, b.1) {
             (Binary::IntAdd, Linear(s), Uniform) | (Binary::IntAdd, Uniform, Linear(s)) => Some(s),
             (Binary::IntSub, Linear(s), Uniform) => Some(s),
@@ -624,17 +646,19 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn offset(&mut self, address: &Address) -> Option<Class> {
+    fn offset(&mut self, address: &Address) -> Option<LaneClass> {
         let class = match (self.class(address.base)?, self.class(address.index)?) {
-            (Class::Uniform, Class::Uniform) => Class::Uniform,
-            (Class::Block, Class::Uniform)
+            (LaneClass::Uniform, LaneClass::Uniform) => LaneClass::Uniform,
+            (LaneClass::Block, LaneClass::Uniform)
                 if address.index == Operand::Int(0) && address.offset == DATA =>
             {
-                Class::Inside
+                LaneClass::Inside
             }
-            (Class::Inside, Class::Uniform) => Class::Inside,
-            (Class::Linear(s), Class::Uniform) => Class::Linear(s),
-            (Class::Uniform, Class::Linear(s)) if address.scale == 8 => Class::Linear(s),
+            (LaneClass::Inside, LaneClass::Uniform) => LaneClass::Inside,
+            (LaneClass::Linear(s), LaneClass::Uniform) => LaneClass::Linear(s),
+            (LaneClass::Uniform, LaneClass::Linear(s)) if address.scale == 8 => {
+                LaneClass::Linear(s)
+            }
             _ => {
                 self.bad = true;
                 return None;
@@ -644,16 +668,16 @@ impl Walk<'_, '_> {
     }
 
     /// Takes note of an access to memory that is not the loop's own.
-    fn access(&mut self, ty: Ty, address: &Address) {
-        let size = if ty == Ty::Bool { 1 } else { 8 };
-        self.bad |= ty == Ty::Ptr || size != address.scale;
-        let by_one = Class::Linear(Stride::By(1));
+    fn access(&mut self, ty: LowTy, address: &Address) {
+        let size = if ty == LowTy::Bool { 1 } else { 8 };
+        self.bad |= ty == LowTy::Ptr || size != address.scale;
+        let by_one = LaneClass::Linear(Stride::By(1));
         let contiguous = match (self.class(address.base), self.class(address.index)) {
-            (Some(Class::Uniform), Some(class)) => class == by_one,
-            (Some(class), Some(Class::Uniform)) => class == by_one && size == 8,
+            (Some(LaneClass::Uniform), Some(class)) => class == by_one,
+            (Some(class), Some(LaneClass::Uniform)) => class == by_one && size == 8,
             (base, _) => {
                 // Addresses that grow and indices that do, too.
-                self.bad |= base != Some(Class::Uniform);
+                self.bad |= base != Some(LaneClass::Uniform);
                 false
             }
         };
@@ -664,7 +688,7 @@ impl Walk<'_, '_> {
     }
 
     /// Whether a load is of elements that are copied first.
-    fn copied(&mut self, r: Reg, ty: Ty, address: &Address) -> bool {
+    fn copied(&mut self, r: Reg, ty: LowTy, address: &Address) -> bool {
         if !self.judge
             || self.stops
             || self.conditional
@@ -675,12 +699,12 @@ impl Walk<'_, '_> {
         }
         let outer = |o: Operand| !matches!(o, Operand::Reg(r) if self.set.contains(&r));
         let Operand::Reg(index) = address.index else { return false };
-        let Some(Class::Linear(Stride::Times(stride))) = self.class(address.index) else {
+        let Some(LaneClass::Linear(Stride::Times(stride))) = self.class(address.index) else {
             return false;
         };
         let Some(Expr::Binary(Binary::IntAdd, a, b)) = self.exprs.get(&index) else { return false };
         let (a, b) = (*a, *b);
-        let column = if self.is(a, Class::Uniform) { a } else { b };
+        let column = if self.is(a, LaneClass::Uniform) { a } else { b };
         let start = if column == a { b } else { a };
         let Operand::Reg(start) = start else { return false };
         let is_start = matches!(self.exprs.get(&start), Some(Expr::Binary(Binary::IntMul, ..)));
@@ -690,8 +714,9 @@ impl Walk<'_, '_> {
         if !is_start || !outer(address.base) || !loops.iter().all(|count| outer(*count)) {
             return false;
         }
-        let row = Row { base: address.base, stride, offset: address.offset, count, ty, loops };
-        let same = |other: &Row| {
+        let row =
+            CopiedRow { base: address.base, stride, offset: address.offset, count, ty, loops };
+        let same = |other: &CopiedRow| {
             (other.base, other.stride, other.offset, other.count)
                 == (row.base, row.stride, row.offset, row.count)
         };
@@ -704,7 +729,7 @@ impl Walk<'_, '_> {
     }
 }
 
-impl Walk<'_, '_> {
+impl LaneAnalysis<'_, '_> {
     /// Takes a product apart into what is known before the loop. False if that is not all.
     fn factors(&self, operand: Operand, out: &mut Vec<Operand>) -> bool {
         match operand {
@@ -721,7 +746,7 @@ impl Walk<'_, '_> {
 
     /// Finds the blocks that can be used again, because they have the same size in every step.
     fn keep(&mut self, body: &[Stmt]) {
-        let blocks = self.plan.classes.values().any(|class| *class == Class::Block);
+        let blocks = self.plan.classes.values().any(|class| *class == LaneClass::Block);
         let Some(release) = scratch::release_of(self.cx.module).filter(|_| blocks) else { return };
         let arrays = scratch::arrays(self.cx.function, release, &scratch::Unused::default());
         let defs = scratch::definitions(self.cx.function);

@@ -4,7 +4,7 @@ use super::types::{first_order, has_rows};
 use super::Generator;
 use crate::support::{array, index, int, int2, length, mul, prim, real, slice, update};
 use diffeo_calculus::prim::{IntOp, Prim};
-use diffeo_calculus::term::{Build, Kind, Term};
+use diffeo_calculus::term::{Build, Term, TermKind};
 use diffeo_calculus::typing::is_vector;
 use diffeo_calculus::Ty;
 
@@ -190,5 +190,5 @@ impl Generator<'_> {
 }
 
 fn term_of_build(build: Build) -> Term {
-    crate::support::term(Kind::Build(Box::new(build)))
+    crate::support::term(TermKind::Build(Box::new(build)))
 }

@@ -6,7 +6,7 @@ use super::Generator;
 use crate::support::{
     add, app, global, iadd, if_, ilt, imul, int, isub, list_ty, lt, mul, proj, real, sub, term,
 };
-use diffeo_calculus::term::{Arm, Binder, Case, Control, Kind, Loop, Term};
+use diffeo_calculus::term::{Arm, Binder, Case, Control, Loop, Term, TermKind};
 use diffeo_calculus::Ty;
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ impl Generator<'_> {
         self.lambdas += 1;
         let body = self.with(from, &x, false, |g| body(g, x.clone()));
         self.lambdas -= 1;
-        term(Kind::Lam(binder, Box::new(body)))
+        term(TermKind::Lam(binder, Box::new(body)))
     }
 
     /// A function: a λ, or one made from others.
@@ -86,7 +86,7 @@ impl Generator<'_> {
                     _ => sub(n.clone(), real(1.0)),
                 };
                 let state = g.term(state, size);
-                app(again.clone(), term(Kind::Tuple(pair.clone(), vec![less, state])))
+                app(again.clone(), term(TermKind::Tuple(pair.clone(), vec![less, state])))
             };
             match calls {
                 0 => g.term(to, size / 2),
@@ -116,7 +116,7 @@ impl Generator<'_> {
             _ => real(self.choices.pick(&[2.0, 1.0, 3.0])),
         };
         let state = self.term(&types[1], size / 2);
-        app(function, term(Kind::Tuple(pair.clone(), vec![count, state])))
+        app(function, term(TermKind::Tuple(pair.clone(), vec![count, state])))
     }
 
     /// `letrec go = λp. … in N` with a call of `go` in N, and `go` in its scope.
@@ -143,7 +143,7 @@ impl Generator<'_> {
             let first = g.start(&pair, go.clone(), size / 4);
             g.bind(&to, first, false, |g, _| g.term(ty, size / 4))
         });
-        term(Kind::LetRec(binder, Box::new(body), Box::new(rest)))
+        term(TermKind::LetRec(binder, Box::new(body), Box::new(rest)))
     }
 
     /// `if c then M else go(p')`, which need not end.
@@ -157,7 +157,7 @@ impl Generator<'_> {
             _ => mul(n, real(2.0)),
         };
         let state = self.term(&types[1], size / 4);
-        let again = app(go.clone(), term(Kind::Tuple(pair.clone(), vec![next, state])));
+        let again = app(go.clone(), term(TermKind::Tuple(pair.clone(), vec![next, state])));
         if_(condition, base, again)
     }
 
@@ -189,11 +189,11 @@ impl Generator<'_> {
                 ];
                 let data = (LIST, Rc::new([element.clone()]) as Rc<[Ty]>);
                 let case = Case { scrutinee: l, data, arms, default: None };
-                term(Kind::Case(Box::new(case)))
+                term(TermKind::Case(Box::new(case)))
             })
         });
         let list = self.term(&list, size / 3);
-        term(Kind::LetRec(binder, Box::new(body), Box::new(app(go, list))))
+        term(TermKind::LetRec(binder, Box::new(body), Box::new(app(go, list))))
     }
 
     /// A loop whose state has this type; a conditional one counts, too.
@@ -209,7 +209,7 @@ impl Generator<'_> {
             g.with(&Ty::Int, &i, true, |g| g.with(ty, &s, false, |g| g.term(ty, size / 2)))
         });
         let control = Control::Count { index, count };
-        term(Kind::Loop(Box::new(Loop { state, init, control, body })))
+        term(TermKind::Loop(Box::new(Loop { state, init, control, body })))
     }
 
     /// `loop (n, s) while n < 3 and c do (n + 1, M)`
@@ -239,7 +239,7 @@ impl Generator<'_> {
         });
         let body = Generator::pair([&counter, ty], [next, body]);
         let control = Control::While(condition);
-        let result = term(Kind::Loop(Box::new(Loop { state, init, control, body })));
+        let result = term(TermKind::Loop(Box::new(Loop { state, init, control, body })));
         proj(&pair, 1, result)
     }
 
@@ -281,5 +281,5 @@ pub fn case_maybe(scrutinee: Term, none: Term, x: Binder, some: Term) -> Term {
         Arm { tag: 1, binders: vec![x], body: some },
     ];
     let data = (MAYBE, Rc::new([Ty::Real]) as Rc<[Ty]>);
-    term(Kind::Case(Box::new(Case { scrutinee, data, arms, default: None })))
+    term(TermKind::Case(Box::new(Case { scrutinee, data, arms, default: None })))
 }

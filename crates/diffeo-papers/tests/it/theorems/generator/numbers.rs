@@ -7,7 +7,7 @@ use crate::support::{
     add, if_, ilt, index, int, int2, length, mul, prim, real, real1, real2, sizes, sum,
 };
 use diffeo_base::Name;
-use diffeo_calculus::prim::{IntOp, Prim, RealOp, Rounding, Shape, SizePattern, SizeRef};
+use diffeo_calculus::prim::{IntOp, Prim, RealOp, Rounding, SizePattern, SizeRef, SizeShape};
 use diffeo_calculus::term::Term;
 use diffeo_calculus::Ty;
 
@@ -230,7 +230,7 @@ impl Generator<'_> {
                 let pattern = SizePattern {
                     names: vec![Name::new("n")],
                     given: 0,
-                    shape: Shape::Array(SizeRef::Name(0), Box::new(Shape::Any)),
+                    shape: SizeShape::Array(SizeRef::Name(0), Box::new(SizeShape::Any)),
                 };
                 let ty = Ty::array(self.ty(1));
                 let value = self.term(&ty, size);

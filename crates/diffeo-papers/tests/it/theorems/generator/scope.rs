@@ -4,12 +4,12 @@ use super::types::first_order;
 use super::Generator;
 use crate::support::{app, term};
 use diffeo_base::Name;
-use diffeo_calculus::term::{Binder, Kind, Term, Var};
+use diffeo_calculus::term::{Binder, Term, TermKind, Var};
 use diffeo_calculus::Ty;
 
 /// Something that can be referred to.
 #[derive(Clone)]
-pub struct Entry {
+pub struct ScopeEntry {
     /// Its type.
     pub ty: Ty,
     /// The variable or definition.
@@ -35,7 +35,7 @@ impl Generator<'_> {
             Ty::Param(_) => "t",
         };
         let var = Var { name: Name::new(&format!("{letter}{}", self.next)), id: self.next };
-        (Binder { var: var.clone(), ty: ty.clone() }, term(Kind::Var(var)))
+        (Binder { var: var.clone(), ty: ty.clone() }, term(TermKind::Var(var)))
     }
 
     /// Runs with something in scope.
@@ -47,7 +47,7 @@ impl Generator<'_> {
         run: impl FnOnce(&mut Self) -> R,
     ) -> R {
         let count = self.scope.len();
-        self.scope.push(Entry { ty: ty.clone(), term: term.clone(), regular });
+        self.scope.push(ScopeEntry { ty: ty.clone(), term: term.clone(), regular });
         let result = run(self);
         self.scope.truncate(count);
         result
@@ -74,7 +74,7 @@ impl Generator<'_> {
     }
 
     /// Everything in scope and its components, innermost first.
-    pub fn in_scope(&self) -> Vec<Entry> {
+    pub fn in_scope(&self) -> Vec<ScopeEntry> {
         let mut found = Vec::new();
         for entry in self.scope.iter().rev() {
             let mut pending = vec![(entry.ty.clone(), entry.term.clone(), 0)];
@@ -83,7 +83,7 @@ impl Generator<'_> {
                     let parts = Generator::components(&ty, &term).into_iter().rev();
                     pending.extend(parts.map(|(t, part)| (t, part, depth + 1)));
                 }
-                found.push(Entry { ty, term, regular: entry.regular });
+                found.push(ScopeEntry { ty, term, regular: entry.regular });
             }
         }
         found

@@ -7,7 +7,7 @@ use crate::support::{
     app, array, boolean, cons, fail, if_, int, nil, prim, proj, real, term, text, tuple, unit,
 };
 use diffeo_calculus::prim::{Comparison, Prim};
-use diffeo_calculus::term::{Arm, Case, Kind, Term};
+use diffeo_calculus::term::{Arm, Case, Term, TermKind};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::Ty;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ const MOST_STEPS: usize = 40;
 
 /// The forms that any type has.
 #[derive(Clone, Copy)]
-enum Form {
+enum TermForm {
     /// The simplest there is, without further choices.
     Simplest,
     /// A variable or literal.
@@ -48,31 +48,31 @@ impl Generator<'_> {
     }
 
     /// The forms that a term of this size may have, beside leaves.
-    fn forms(&self, size: usize) -> Vec<Form> {
+    fn forms(&self, size: usize) -> Vec<TermForm> {
         if size == 0 {
             return Vec::new();
         }
         let f = self.features;
         // Programs are to compute something.
-        let mut forms = vec![Form::Own; 12];
+        let mut forms = vec![TermForm::Own; 12];
         let repeat = self.steps < MOST_STEPS;
-        let mut add = |condition: bool, new: &[Form]| {
+        let mut add = |condition: bool, new: &[TermForm]| {
             if condition {
                 forms.extend(new);
             }
         };
-        add(true, &[Form::Let; 4]);
-        add(true, &[Form::Component]);
-        add(f.conditionals, &[Form::If]);
-        add(f.variants, &[Form::Case]);
-        add(f.functions, &[Form::Apply]);
-        add(f.functions || f.recursion || f.globals, &[Form::Call, Form::Call]);
-        add(f.recursion && repeat, &[Form::Recursion]);
-        add(f.lists && repeat, &[Form::Fold]);
-        add(f.loops && repeat, &[Form::Loop]);
-        add(f.rd || f.derivatives || f.stop_gradient, &[Form::Derivative]);
-        add(f.effects, &[Form::Effect]);
-        add(f.partial, &[Form::Fail]);
+        add(true, &[TermForm::Let; 4]);
+        add(true, &[TermForm::Component]);
+        add(f.conditionals, &[TermForm::If]);
+        add(f.variants, &[TermForm::Case]);
+        add(f.functions, &[TermForm::Apply]);
+        add(f.functions || f.recursion || f.globals, &[TermForm::Call, TermForm::Call]);
+        add(f.recursion && repeat, &[TermForm::Recursion]);
+        add(f.lists && repeat, &[TermForm::Fold]);
+        add(f.loops && repeat, &[TermForm::Loop]);
+        add(f.rd || f.derivatives || f.stop_gradient, &[TermForm::Derivative]);
+        add(f.effects, &[TermForm::Effect]);
+        add(f.partial, &[TermForm::Fail]);
         forms
     }
 
@@ -81,16 +81,16 @@ impl Generator<'_> {
         let rest = size.saturating_sub(1);
         let forms = self.forms(size);
         let form = match self.choices.form(forms.len()) {
-            0 => Form::Simplest,
-            1 => Form::Leaf,
+            0 => TermForm::Simplest,
+            1 => TermForm::Leaf,
             form => forms[form - 2],
         };
         match form {
-            Form::Simplest => self.simplest(ty),
-            Form::Leaf => self.leaf(ty),
-            Form::Own => self.own(ty, rest),
-            Form::Let => self.let_form(ty, rest),
-            Form::Component => {
+            TermForm::Simplest => self.simplest(ty),
+            TermForm::Leaf => self.leaf(ty),
+            TermForm::Own => self.own(ty, rest),
+            TermForm::Let => self.let_form(ty, rest),
+            TermForm::Component => {
                 let mut types = vec![ty.clone(), self.ty(1)];
                 if self.choices.flag() {
                     types.swap(0, 1);
@@ -99,13 +99,13 @@ impl Generator<'_> {
                 let pair = Ty::tuple(types);
                 proj(&pair, place, self.term(&pair, rest))
             }
-            Form::If => {
+            TermForm::If => {
                 let condition = self.condition(rest / 3);
                 let yes = self.term(ty, rest / 3);
                 if_(condition, yes, self.term(ty, rest / 3))
             }
-            Form::Case => self.case(ty, rest),
-            Form::Call => {
+            TermForm::Case => self.case(ty, rest),
+            TermForm::Call => {
                 let call = self.call_in_scope(ty, |g, param| g.term(param, rest / 2));
                 match call {
                     Some(call) => call,
@@ -113,15 +113,15 @@ impl Generator<'_> {
                     None => self.own(ty, rest),
                 }
             }
-            Form::Apply => self.apply(ty, rest),
-            Form::Recursion => self.recursion(ty, rest),
-            Form::Fold => self.fold(ty, rest),
-            Form::Loop => self.loop_form(ty, rest),
-            Form::Derivative => match self.derivative(ty, rest) {
+            TermForm::Apply => self.apply(ty, rest),
+            TermForm::Recursion => self.recursion(ty, rest),
+            TermForm::Fold => self.fold(ty, rest),
+            TermForm::Loop => self.loop_form(ty, rest),
+            TermForm::Derivative => match self.derivative(ty, rest) {
                 Some(term) => term,
                 None => self.own(ty, rest),
             },
-            Form::Effect => {
+            TermForm::Effect => {
                 let label = self.leaf(&Ty::String);
                 if first_order(ty) && !self.choices.flag() {
                     return prim(Prim::Trace(ty.clone()), vec![label, self.term(ty, rest)]);
@@ -130,7 +130,7 @@ impl Generator<'_> {
                 let args = vec![label, step, x, self.term(ty, rest / 2)];
                 prim(Prim::Progress(ty.clone()), args)
             }
-            Form::Fail => {
+            TermForm::Fail => {
                 let condition = self.condition(rest / 2);
                 if_(condition, self.term(ty, rest / 2), fail(ty.clone(), "stopped"))
             }
@@ -168,7 +168,7 @@ impl Generator<'_> {
             Ty::Tuple(_) | Ty::Record(_) => {
                 let types = ty.components().unwrap_or_default();
                 let items = types.iter().map(|t| self.leaf(t)).collect();
-                term(Kind::Tuple(ty.clone(), items))
+                term(TermKind::Tuple(ty.clone(), items))
             }
             Ty::Array(element) => {
                 let count = self.choices.pick(&[2, 1, 3, 0]);
@@ -193,11 +193,11 @@ impl Generator<'_> {
                 let tag = if self.choices.flag() { 0 } else { last };
                 let fields = decl.fields(tag, args);
                 let fields = fields.iter().map(|field| match field == ty {
-                    true => term(Kind::Con(*data, args.clone(), 0, Vec::new())),
+                    true => term(TermKind::Con(*data, args.clone(), 0, Vec::new())),
                     false => self.leaf(field),
                 });
                 let fields = fields.collect();
-                term(Kind::Con(*data, args.clone(), tag, fields))
+                term(TermKind::Con(*data, args.clone(), tag, fields))
             }
             Ty::Fun(fun) => self.lam(&fun.0, |g, _| g.leaf(&fun.1)),
             Ty::Param(_) => panic!("parameters stand in declarations"),
@@ -224,7 +224,7 @@ impl Generator<'_> {
                 let types = ty.components().unwrap_or_default();
                 let each = size / types.len();
                 let items = types.iter().map(|t| self.term(t, each)).collect();
-                term(Kind::Tuple(ty.clone(), items))
+                term(TermKind::Tuple(ty.clone(), items))
             }
             Ty::Array(element) => self.array(element, size),
             Ty::Data(data, args) => {
@@ -247,9 +247,9 @@ impl Generator<'_> {
         let mut fields: Vec<Term> = fields.iter().map(|field| self.term(field, each)).collect();
         // The body of `main` has one function around it.
         if data == TREE && tag == last && (self.steps > 1 || self.lambdas > 1) {
-            fields[2] = term(Kind::Con(data, args.clone(), 0, Vec::new()));
+            fields[2] = term(TermKind::Con(data, args.clone(), 0, Vec::new()));
         }
-        term(Kind::Con(data, args.clone(), tag, fields))
+        term(TermKind::Con(data, args.clone(), tag, fields))
     }
 
     /// `let`, of one to three bindings.
@@ -261,12 +261,12 @@ impl Generator<'_> {
             let bound = self.bound_type();
             let value = self.term(&bound, size / (2 * count));
             let (binder, x) = self.binder(&bound);
-            self.scope.push(super::scope::Entry { ty: bound, term: x, regular: false });
+            self.scope.push(super::scope::ScopeEntry { ty: bound, term: x, regular: false });
             bindings.push((binder, value));
         }
         let body = self.term(ty, size - size / 2);
         self.scope.truncate(outer);
-        term(Kind::Let(bindings, Box::new(body)))
+        term(TermKind::Let(bindings, Box::new(body)))
     }
 
     /// The type of something bound: often Real.
@@ -287,7 +287,7 @@ impl Generator<'_> {
     ) -> Term {
         let (binder, x) = self.binder(ty);
         let body = self.with(ty, &x, regular, |g| body(g, x.clone()));
-        term(Kind::Let(vec![(binder, value)], Box::new(body)))
+        term(TermKind::Let(vec![(binder, value)], Box::new(body)))
     }
 
     /// A case distinction over a variant type, if possible of something in scope.
@@ -330,7 +330,7 @@ impl Generator<'_> {
             let mut binders = Vec::new();
             for field in decl.fields(tag, &args) {
                 let (binder, x) = self.binder(&field);
-                self.scope.push(super::scope::Entry { ty: field, term: x, regular: false });
+                self.scope.push(super::scope::ScopeEntry { ty: field, term: x, regular: false });
                 binders.push(binder);
             }
             let body = self.term(ty, size / count as usize);
@@ -338,7 +338,7 @@ impl Generator<'_> {
             arms.push(Arm { tag, binders, body });
         }
         let default = left_out.map(|_| self.term(ty, size / count as usize));
-        term(Kind::Case(Box::new(Case { scrutinee, data: (data, args), arms, default })))
+        term(TermKind::Case(Box::new(Case { scrutinee, data: (data, args), arms, default })))
     }
 
     /// An element of an array: all arrays in it have length [`ROW`].
@@ -363,7 +363,7 @@ impl Generator<'_> {
                 let types = ty.components().unwrap_or_default();
                 let each = size / types.len().max(1);
                 let items = types.iter().map(|t| self.element(t, each)).collect();
-                term(Kind::Tuple(ty.clone(), items))
+                term(TermKind::Tuple(ty.clone(), items))
             }
         }
     }

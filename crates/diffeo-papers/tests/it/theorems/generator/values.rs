@@ -8,7 +8,7 @@ use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 
 /// Makes values. Its Reals differ from one another, also where the choices are at their end.
-pub struct Values<'c> {
+pub struct ValueMaker<'c> {
     choices: Choices<'c>,
     /// How many Reals were made.
     count: u32,
@@ -39,10 +39,10 @@ pub fn is_small(value: &Value, most: usize) -> bool {
     true
 }
 
-impl<'c> Values<'c> {
+impl<'c> ValueMaker<'c> {
     /// Values by these choices.
-    pub fn new(list: &'c [u16]) -> Values<'c> {
-        Values { choices: Choices::new(list), count: 0 }
+    pub fn new(list: &'c [u16]) -> ValueMaker<'c> {
+        ValueMaker { choices: Choices::new(list), count: 0 }
     }
 
     fn real(&mut self) -> f64 {

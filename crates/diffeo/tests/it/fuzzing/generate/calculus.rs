@@ -1,10 +1,10 @@
 //! The expressions with derivatives.
 
-use super::{Generator, Ty};
+use super::{GeneratedTy, Generator};
 
 impl Generator<'_> {
     /// An expression of a first-order type with a derivative operator at its root.
-    pub(super) fn derivative(&mut self, ty: &Ty) -> Option<(String, bool)> {
+    pub(super) fn derivative(&mut self, ty: &GeneratedTy) -> Option<(String, bool)> {
         if self.orders >= self.max_orders || !ty.first_order() {
             return None;
         }
@@ -14,17 +14,17 @@ impl Generator<'_> {
         Some((term, true))
     }
 
-    fn operator(&mut self, ty: &Ty) -> String {
-        if *ty == Ty::Real && self.below(if self.variants { 4 } else { 2 }) == 0 {
+    fn operator(&mut self, ty: &GeneratedTy) -> String {
+        if *ty == GeneratedTy::Real && self.below(if self.variants { 4 } else { 2 }) == 0 {
             return self.of_a_number();
         }
         match ty {
-            Ty::Array(n, t) if self.below(2) == 0 => match &**t {
-                Ty::Real => return self.of_vectors(*n),
-                Ty::Array(m, t) if **t == Ty::Real && *n > 0 && *m > 0 => {
-                    let f = self.function(&Ty::reals(*m), &Ty::reals(*n), false);
+            GeneratedTy::Array(n, t) if self.below(2) == 0 => match &**t {
+                GeneratedTy::Real => return self.of_vectors(*n),
+                GeneratedTy::Array(m, t) if **t == GeneratedTy::Real && *n > 0 && *m > 0 => {
+                    let f = self.function(&GeneratedTy::reals(*m), &GeneratedTy::reals(*n), false);
                     let which = self.pick(&["jacobian", "jacfwd", "jacrev"]);
-                    return format!("{which}({f})({})", self.expr(&Ty::reals(*m)));
+                    return format!("{which}({f})({})", self.expr(&GeneratedTy::reals(*m)));
                 }
                 _ => {}
             },
@@ -44,7 +44,7 @@ impl Generator<'_> {
             }
             2 => {
                 let from = self.data(1);
-                let f = self.operand(&Ty::fun(from.clone(), ty.clone()));
+                let f = self.operand(&GeneratedTy::fun(from.clone(), ty.clone()));
                 let (a, at) = (self.written(&from), self.expr(&from));
                 format!("(let l = {f} in with_derivative(l, fn (x: {a}, o) -> jvp(l, x, o)))({at})")
             }
@@ -58,7 +58,7 @@ impl Generator<'_> {
             }
             4 => {
                 let to = self.data(1);
-                let f = self.operand(&Ty::fun(ty.clone(), to.clone()));
+                let f = self.operand(&GeneratedTy::fun(ty.clone(), to.clone()));
                 // The cotangent is the value, whose shape is right.
                 format!("(let (l, o) = ({f}, {x}) in rd(l, o, l(o)))")
             }
@@ -68,7 +68,7 @@ impl Generator<'_> {
                 format!("vjp({f}, {x}).1({})", self.expr(&to))
             }
             6 => {
-                let f = self.function(ty, &Ty::Real, false);
+                let f = self.function(ty, &GeneratedTy::Real, false);
                 match self.below(3) {
                     0 => format!("grad({f})({x})"),
                     1 => format!("value_and_grad({f})({x}).1"),
@@ -76,7 +76,7 @@ impl Generator<'_> {
                 }
             }
             7 if ty.fixed() => format!("add({x}, {})", self.expr(ty)),
-            8 => format!("scale({}, {x})", self.expr(&Ty::Real)),
+            8 => format!("scale({}, {x})", self.expr(&GeneratedTy::Real)),
             9 => format!("zero_of({x})"),
             10 => format!("(let o = {x} in unravel(o, map(sin, ravel(o))))"),
             // The value is handed to the pullback.
@@ -101,10 +101,10 @@ impl Generator<'_> {
     }
 
     /// A function whose result depends on a comparison, as its constructor may.
-    fn branching(&mut self, from: &Ty, to: &Ty) -> String {
+    fn branching(&mut self, from: &GeneratedTy, to: &GeneratedTy) -> String {
         let (pattern, vars) = self.pattern(from, true);
         let body = self.scoped(vars, |g| {
-            let (a, b) = (g.operand(&Ty::Real), g.operand(&Ty::Real));
+            let (a, b) = (g.operand(&GeneratedTy::Real), g.operand(&GeneratedTy::Real));
             let (yes, no) = (g.expr(to), g.expr(to));
             format!("if {a} < {b} then {yes} else {no}")
         });
@@ -113,24 +113,26 @@ impl Generator<'_> {
 
     /// A derivative of a function of a Real.
     fn of_a_number(&mut self) -> String {
-        let f = self.function(&Ty::Real, &Ty::Real, false);
-        let x = self.expr(&Ty::Real);
+        let f = self.function(&GeneratedTy::Real, &GeneratedTy::Real, false);
+        let x = self.expr(&GeneratedTy::Real);
         match self.below(11) {
             0 | 1 => format!("grad({f})({x})"),
-            2 => format!("fd({f}, {x}, {})", self.expr(&Ty::Real)),
-            3 => format!("rd({f}, {x}, {})", self.expr(&Ty::Real)),
+            2 => format!("fd({f}, {x}, {})", self.expr(&GeneratedTy::Real)),
+            3 => format!("rd({f}, {x}, {})", self.expr(&GeneratedTy::Real)),
             4 => {
                 let order = 1 + self.below(3);
                 format!("derivatives({order}, {f})({x})[{}]", self.below(order + 1))
             }
             5 => {
-                let coefficients = [x, self.expr(&Ty::Real), self.expr(&Ty::Real)].join(", ");
+                let coefficients =
+                    [x, self.expr(&GeneratedTy::Real), self.expr(&GeneratedTy::Real)].join(", ");
                 format!("jet(1, 2, {f})([{coefficients}])[{}]", self.below(3))
             }
             6 => {
-                let pair = Ty::pair(Ty::Real, Ty::Real);
-                let f = self.function(&pair, &Ty::Real, false);
-                let coefficients = [x, self.expr(&Ty::Real), self.expr(&Ty::Real)].join(", ");
+                let pair = GeneratedTy::pair(GeneratedTy::Real, GeneratedTy::Real);
+                let f = self.function(&pair, &GeneratedTy::Real, false);
+                let coefficients =
+                    [x, self.expr(&GeneratedTy::Real), self.expr(&GeneratedTy::Real)].join(", ");
                 format!("jet(2, 1, {f})([{coefficients}], [0.5, 0.0, 1.0])[{}]", self.below(3))
             }
             7 => {
@@ -151,13 +153,13 @@ impl Generator<'_> {
             }
             9 => {
                 let from = self.fixed(1);
-                let f = self.function(&from, &Ty::Real, false);
+                let f = self.function(&from, &GeneratedTy::Real, false);
                 format!("sum(ravel(hessian({f})({})))", self.expr(&from))
             }
             _ => {
                 let n = 1 + self.below(3);
-                let f = self.function(&Ty::reals(n), &Ty::Real, false);
-                let xs = self.expr(&Ty::reals(n));
+                let f = self.function(&GeneratedTy::reals(n), &GeneratedTy::Real, false);
+                let xs = self.expr(&GeneratedTy::reals(n));
                 format!("hessian({f})({xs})[{}][0]", self.below(n))
             }
         }
@@ -165,14 +167,14 @@ impl Generator<'_> {
 
     /// A vector of derivatives.
     fn of_vectors(&mut self, n: usize) -> String {
-        let ty = Ty::reals(n);
+        let ty = GeneratedTy::reals(n);
         match self.below(3) {
             0 if n > 0 && n < 5 => {
-                let f = self.function(&Ty::Real, &Ty::Real, false);
-                format!("derivatives({}, {f})({})", n - 1, self.expr(&Ty::Real))
+                let f = self.function(&GeneratedTy::Real, &GeneratedTy::Real, false);
+                format!("derivatives({}, {f})({})", n - 1, self.expr(&GeneratedTy::Real))
             }
             1 => {
-                let f = self.function(&ty, &Ty::Real, false);
+                let f = self.function(&ty, &GeneratedTy::Real, false);
                 format!("grad({f})({})", self.expr(&ty))
             }
             _ => {

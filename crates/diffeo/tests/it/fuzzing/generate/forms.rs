@@ -1,10 +1,10 @@
 //! The expressions of every type: bindings, branches, loops, calls, parts of something larger.
 
-use super::{Generator, Ty};
+use super::{GeneratedTy, Generator};
 
 impl Generator<'_> {
     /// An expression that does not depend on its type.
-    pub(super) fn any(&mut self, ty: &Ty) -> (String, bool) {
+    pub(super) fn any(&mut self, ty: &GeneratedTy) -> (String, bool) {
         if ty.weight() > 24 {
             return self.special(ty);
         }
@@ -13,7 +13,7 @@ impl Generator<'_> {
             0..=2 => self.let_value(ty),
             3 => self.let_function(ty),
             4 => {
-                let c = self.expr(&Ty::Bool);
+                let c = self.expr(&GeneratedTy::Bool);
                 let (yes, no) = (self.expr(ty), self.expr(ty));
                 (format!("if {c} then {yes} else {no}"), false)
             }
@@ -23,7 +23,7 @@ impl Generator<'_> {
             9 => {
                 let element = self.data(1);
                 let n = self.length();
-                let xs = self.operand(&Ty::array(n, element.clone()));
+                let xs = self.operand(&GeneratedTy::array(n, element.clone()));
                 let init = self.operand(ty);
                 let (state, vars) = self.pattern(ty, true);
                 let (item, more) = self.pattern(&element, n == 0 || !element.plain());
@@ -57,7 +57,7 @@ impl Generator<'_> {
             }
             13 => {
                 let n = 1 + self.below(3);
-                let xs = self.operand(&Ty::array(n, ty.clone()));
+                let xs = self.operand(&GeneratedTy::array(n, ty.clone()));
                 (format!("{xs}[{}]", self.below(n)), true)
             }
             14 => {
@@ -73,31 +73,31 @@ impl Generator<'_> {
             }
             16 => {
                 let element = self.data(1);
-                let pair = Ty::pair(ty.clone(), element.clone());
+                let pair = GeneratedTy::pair(ty.clone(), element.clone());
                 let init = self.expr(ty);
                 match self.below(3) {
                     0 => {
                         let f = self.function(&pair, ty, false);
-                        let items = self.expr(&Ty::List(Box::new(element)));
+                        let items = self.expr(&GeneratedTy::List(Box::new(element)));
                         (format!("fold_left_list({f}, {init}, {items})"), true)
                     }
                     1 => {
-                        let turned = Ty::pair(element.clone(), ty.clone());
+                        let turned = GeneratedTy::pair(element.clone(), ty.clone());
                         let f = self.function(&turned, ty, false);
-                        let items = self.expr(&Ty::List(Box::new(element)));
+                        let items = self.expr(&GeneratedTy::List(Box::new(element)));
                         (format!("fold_right_list({f}, {init}, {items})"), true)
                     }
                     _ => {
                         let n = self.length();
                         let f = self.function(&pair, ty, n > 0);
-                        let items = self.expr(&Ty::array(n, element));
+                        let items = self.expr(&GeneratedTy::array(n, element));
                         (format!("fold_left({f}, {init}, {items})"), true)
                     }
                 }
             }
             17 => {
                 let default = self.expr(ty);
-                let maybe = self.expr(&Ty::Maybe(Box::new(ty.clone())));
+                let maybe = self.expr(&GeneratedTy::Maybe(Box::new(ty.clone())));
                 (format!("from_maybe({default}, {maybe})"), true)
             }
             18 => {
@@ -122,7 +122,7 @@ impl Generator<'_> {
         }
     }
 
-    fn let_value(&mut self, ty: &Ty) -> (String, bool) {
+    fn let_value(&mut self, ty: &GeneratedTy) -> (String, bool) {
         let of = self.ty(2);
         let value = self.expr(&of);
         let annotated = !of.plain() || self.below(2) == 0;
@@ -131,7 +131,7 @@ impl Generator<'_> {
         (format!("let {pattern} = {value} in {body}"), false)
     }
 
-    fn let_function(&mut self, ty: &Ty) -> (String, bool) {
+    fn let_function(&mut self, ty: &GeneratedTy) -> (String, bool) {
         if self.below(3) == 0 {
             // A polymorphic one, used at two types.
             let (a, b) = (self.expr(ty), self.data(1));
@@ -141,13 +141,13 @@ impl Generator<'_> {
         let (from, to) = (self.ty(1), self.data(1));
         let name = self.name();
         let function = self.expr_of(&from, &to, &name);
-        let bound = vec![(name, Ty::fun(from, to))];
+        let bound = vec![(name, GeneratedTy::fun(from, to))];
         let body = self.scoped(bound, |g| g.expr(ty));
         (format!("let {}in {body}", function.replace('\n', " ")), false)
     }
 
     /// A value and its pullback, for the body to call.
-    fn pullback(&mut self, ty: &Ty) -> (String, bool) {
+    fn pullback(&mut self, ty: &GeneratedTy) -> (String, bool) {
         if self.orders >= self.max_orders {
             return self.special(ty);
         }
@@ -160,16 +160,16 @@ impl Generator<'_> {
         if value == back {
             return self.leaf(ty);
         }
-        let bound = vec![(value.clone(), to.clone()), (back.clone(), Ty::fun(to, from))];
+        let bound = vec![(value.clone(), to.clone()), (back.clone(), GeneratedTy::fun(to, from))];
         let body = self.scoped(bound, |g| g.expr(ty));
         (format!("let ({value}, {back}) = vjp({f}, {at}) in {body}"), false)
     }
 
-    fn case(&mut self, ty: &Ty) -> String {
+    fn case(&mut self, ty: &GeneratedTy) -> String {
         let of = self.ty(1);
         match self.below(6) {
             0 | 1 => {
-                let maybe = self.expr(&Ty::Maybe(Box::new(of.clone())));
+                let maybe = self.expr(&GeneratedTy::Maybe(Box::new(of.clone())));
                 let none = self.expr(ty);
                 let (x, vars) = self.pattern(&of, true);
                 let some = self.scoped(vars, |g| g.expr(ty));
@@ -177,12 +177,12 @@ impl Generator<'_> {
                 format!("case {maybe} of {{ Nothing -> {none} | Just({x}) -> {some} }}")
             }
             2 => {
-                let list = self.expr(&Ty::List(Box::new(of.clone())));
+                let list = self.expr(&GeneratedTy::List(Box::new(of.clone())));
                 let none = self.expr(ty);
                 let (x, mut vars) = self.pattern(&of, true);
                 let rest = self.name();
                 if vars.iter().all(|(n, _)| *n != rest) {
-                    vars.push((rest.clone(), Ty::List(Box::new(of))));
+                    vars.push((rest.clone(), GeneratedTy::List(Box::new(of))));
                     let some = self.scoped(vars, |g| g.expr(ty));
                     return format!("case {list} of {{ {x} :: {rest} -> {some} | Nil -> {none} }}");
                 }
@@ -190,7 +190,7 @@ impl Generator<'_> {
                 format!("case {list} of {{ | Nil -> {none} | {x} :: _ -> {some} }}")
             }
             3 => {
-                let shape = self.expr(&Ty::Shape(Box::new(of.clone())));
+                let shape = self.expr(&GeneratedTy::Shape(Box::new(of.clone())));
                 let dot = self.expr(ty);
                 let (x, vars) = (self.name(), self.name());
                 let disc = self.scoped(vec![(x.clone(), of.clone())], |g| g.expr(ty));
@@ -200,10 +200,10 @@ impl Generator<'_> {
                 };
                 let bound = match other.as_str() {
                     "_" => vec![(x.clone(), of.clone())],
-                    k => vec![(x.clone(), of.clone()), (k.to_string(), Ty::Int)],
+                    k => vec![(x.clone(), of.clone()), (k.to_string(), GeneratedTy::Int)],
                 };
                 let last = self.scoped(bound, |g| g.expr(ty));
-                let inner = Ty::Maybe(Box::new(of.clone()));
+                let inner = GeneratedTy::Maybe(Box::new(of.clone()));
                 let inner = self.scoped(vec![(x.clone(), inner)], |g| g.expr(ty));
                 let of = self.written(&of);
                 format!(
@@ -211,21 +211,21 @@ impl Generator<'_> {
                 )
             }
             4 => {
-                let n = self.expr(&Ty::Int);
+                let n = self.expr(&GeneratedTy::Int);
                 let (a, b) = (self.expr(ty), self.expr(ty));
                 let name = self.name();
-                let other = self.scoped(vec![(name.clone(), Ty::Int)], |g| g.expr(ty));
+                let other = self.scoped(vec![(name.clone(), GeneratedTy::Int)], |g| g.expr(ty));
                 format!("case {n} of {{ 0 -> {a} | 2 -> {b} | {name} -> {other} }}")
             }
             _ => {
-                let (s, c) = (self.expr(&Ty::Text), self.expr(&Ty::Bool));
+                let (s, c) = (self.expr(&GeneratedTy::Text), self.expr(&GeneratedTy::Bool));
                 let (a, b, d) = (self.expr(ty), self.expr(ty), self.expr(ty));
                 format!("case ({s}, {c}) of {{ (\"a\", _) -> {a} | (_, true) -> {b} | _ -> {d} }}")
             }
         }
     }
 
-    fn counted_loop(&mut self, ty: &Ty) -> (String, bool) {
+    fn counted_loop(&mut self, ty: &GeneratedTy) -> (String, bool) {
         let init = self.operand(ty);
         let (pattern, mut vars) = self.pattern(ty, true);
         let index = self.name();
@@ -234,25 +234,25 @@ impl Generator<'_> {
             false => index,
         };
         if index != "_" {
-            vars.push((index.clone(), Ty::Int));
+            vars.push((index.clone(), GeneratedTy::Int));
         }
         let n = self.below(4);
         let body = self.scoped(vars, |g| g.expr(ty));
         (format!("loop {pattern} = {init} for {index} < {n} do {body}"), false)
     }
 
-    fn while_loop(&mut self, ty: &Ty) -> (String, bool) {
+    fn while_loop(&mut self, ty: &GeneratedTy) -> (String, bool) {
         let (init, count) = (self.expr(ty), self.name());
         let (pattern, mut vars) = self.pattern(ty, true);
         if vars.iter().any(|(n, _)| *n == count) {
             return self.leaf(ty);
         }
-        vars.push((count.clone(), Ty::Int));
+        vars.push((count.clone(), GeneratedTy::Int));
         let n = self.below(4);
         let (condition, body) = self.scoped(vars, |g| {
             let condition = match g.below(2) {
                 0 => String::new(),
-                _ => format!(" and {}", g.operand(&Ty::Bool)),
+                _ => format!(" and {}", g.operand(&GeneratedTy::Bool)),
             };
             (condition, g.expr(ty))
         });
@@ -263,14 +263,14 @@ impl Generator<'_> {
         (text, true)
     }
 
-    fn recursion(&mut self, ty: &Ty) -> (String, bool) {
+    fn recursion(&mut self, ty: &GeneratedTy) -> (String, bool) {
         self.names += 1;
         let name = format!("go{}", self.names);
         let acc = self.data(1);
         let (from, to) = (self.written(&acc), self.written(ty));
         let start = self.expr(&acc);
         let count = self.below(4);
-        let vars = vec![("n".to_string(), Ty::Int), ("w".to_string(), acc.clone())];
+        let vars = vec![("n".to_string(), GeneratedTy::Int), ("w".to_string(), acc.clone())];
         let (done, next, then) = self.scoped(vars, |g| {
             let done = g.expr(ty);
             let next = g.expr(&acc);

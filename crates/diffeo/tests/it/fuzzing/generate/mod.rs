@@ -11,7 +11,7 @@ mod forms;
 mod typed;
 mod types;
 
-pub use types::Ty;
+pub use types::GeneratedTy;
 
 /// Where choices come from.
 pub trait Choices {
@@ -38,7 +38,7 @@ pub fn differentiable(choices: &mut dyn Choices, fuel: usize) -> String {
     let mut generator = Generator::new(choices, fuel);
     let mut text = generator.definitions();
     let from = generator.with_reals();
-    let to = Ty::Tuple(vec![generator.with_reals(), Ty::Real, Ty::Real]);
+    let to = GeneratedTy::Tuple(vec![generator.with_reals(), GeneratedTy::Real, GeneratedTy::Real]);
     generator.orders = 1;
     let body = generator.expr_of(&from, &to, "def f");
     text.push_str(&body);
@@ -78,13 +78,16 @@ pub fn for_variants(choices: &mut dyn Choices, fuel: usize) -> String {
     generator.max_orders = 2;
     generator.variants = true;
     derivatives(generator, |generator| match generator.below(2) {
-        0 => Ty::Real,
+        0 => GeneratedTy::Real,
         _ => generator.variant(2),
     })
 }
 
 /// A program for engines with a derivative operator at the root of an expression of a type.
-fn derivatives(mut generator: Generator<'_>, ty: impl Fn(&mut Generator<'_>) -> Ty) -> String {
+fn derivatives(
+    mut generator: Generator<'_>,
+    ty: impl Fn(&mut Generator<'_>) -> GeneratedTy,
+) -> String {
     generator.engines = true;
     let mut text = String::from(TREE);
     text.push_str(&generator.definitions());
@@ -111,7 +114,7 @@ impl Choices for Random {
 struct Generator<'c> {
     choices: &'c mut dyn Choices,
     /// Variables with their types, innermost last.
-    scope: Vec<(String, Ty)>,
+    scope: Vec<(String, GeneratedTy)>,
     /// How many forms may still be made.
     fuel: usize,
     /// How many forms are open.
@@ -194,7 +197,7 @@ impl<'c> Generator<'c> {
             } else {
                 let from = self.ty(1);
                 text.push_str(&self.expr_of(&from, &ty, &format!("def {name}")));
-                self.scope.push((name, Ty::fun(from, ty)));
+                self.scope.push((name, GeneratedTy::fun(from, ty)));
             }
         }
         self.fuel = fuel;
@@ -202,7 +205,7 @@ impl<'c> Generator<'c> {
     }
 
     /// A definition of a function, `head(pattern) -> T = e`.
-    fn expr_of(&mut self, from: &Ty, to: &Ty, head: &str) -> String {
+    fn expr_of(&mut self, from: &GeneratedTy, to: &GeneratedTy, head: &str) -> String {
         let (pattern, vars) = self.pattern(from, true);
         let body = self.scoped(vars, |g| g.expr(to));
         // A tuple pattern is the list of the parameters; the whole tuple may have one name, too.
@@ -212,14 +215,18 @@ impl<'c> Generator<'c> {
         };
         // What a literal is depends on the definition it stands in, not on the callers.
         let result = match self.below(2) {
-            0 if !to.holds(&Ty::Int) => String::new(),
+            0 if !to.holds(&GeneratedTy::Int) => String::new(),
             _ => format!(" -> {}", self.written(to)),
         };
         format!("{head}{parameter}{result} = {body}\n")
     }
 
     /// Runs with variables in scope.
-    fn scoped<R>(&mut self, vars: Vec<(String, Ty)>, run: impl FnOnce(&mut Self) -> R) -> R {
+    fn scoped<R>(
+        &mut self,
+        vars: Vec<(String, GeneratedTy)>,
+        run: impl FnOnce(&mut Self) -> R,
+    ) -> R {
         let outside = self.scope.len();
         self.scope.extend(vars);
         let result = run(self);
@@ -228,14 +235,19 @@ impl<'c> Generator<'c> {
     }
 
     /// A pattern for a type with the variables that it binds. Its type can be told from it if `annotated`.
-    fn pattern(&mut self, ty: &Ty, annotated: bool) -> (String, Vec<(String, Ty)>) {
-        let parts: Vec<(Option<&str>, &Ty)> = match ty {
-            Ty::Tuple(parts) => parts.iter().map(|t| (None, t)).collect(),
-            Ty::Record(fields) => fields.iter().map(|(n, t)| (Some(*n), t)).collect(),
+    fn pattern(
+        &mut self,
+        ty: &GeneratedTy,
+        annotated: bool,
+    ) -> (String, Vec<(String, GeneratedTy)>) {
+        let parts: Vec<(Option<&str>, &GeneratedTy)> = match ty {
+            GeneratedTy::Tuple(parts) => parts.iter().map(|t| (None, t)).collect(),
+            GeneratedTy::Record(fields) => fields.iter().map(|(n, t)| (Some(*n), t)).collect(),
             _ => Vec::new(),
         };
         if !parts.is_empty() && self.below(2) == 0 {
-            let (mut texts, mut vars): (Vec<String>, Vec<(String, Ty)>) = Default::default();
+            let (mut texts, mut vars): (Vec<String>, Vec<(String, GeneratedTy)>) =
+                Default::default();
             for (field, ty) in parts {
                 let (mut text, bound) = self.pattern(ty, annotated);
                 if bound.iter().any(|(n, _)| vars.iter().any(|(m, _)| n == m)) {
@@ -254,7 +266,7 @@ impl<'c> Generator<'c> {
             }
             let text = texts.join(", ");
             let text = match ty {
-                Ty::Record(_) => format!("{{{text}}}"),
+                GeneratedTy::Record(_) => format!("{{{text}}}"),
                 _ => format!("({text})"),
             };
             return (text, vars);
@@ -272,7 +284,7 @@ impl<'c> Generator<'c> {
     }
 
     /// `fn pattern -> e`. The parameter is annotated unless its type is plain to see from the use.
-    fn function(&mut self, from: &Ty, to: &Ty, plain: bool) -> String {
+    fn function(&mut self, from: &GeneratedTy, to: &GeneratedTy, plain: bool) -> String {
         let annotated = !(plain && from.plain()) || self.below(2) == 0;
         let (pattern, vars) = self.pattern(from, annotated);
         let body = self.scoped(vars, |g| g.expr(to));
@@ -280,12 +292,12 @@ impl<'c> Generator<'c> {
     }
 
     /// An expression, for a place where it may be any.
-    fn expr(&mut self, ty: &Ty) -> String {
+    fn expr(&mut self, ty: &GeneratedTy) -> String {
         self.term(ty).0
     }
 
     /// An expression as an operand.
-    fn operand(&mut self, ty: &Ty) -> String {
+    fn operand(&mut self, ty: &GeneratedTy) -> String {
         match self.term(ty) {
             (text, true) => text,
             (text, false) => format!("({text})"),
@@ -293,7 +305,7 @@ impl<'c> Generator<'c> {
     }
 
     /// An expression, and whether it can be an operand as it is.
-    fn term(&mut self, ty: &Ty) -> (String, bool) {
+    fn term(&mut self, ty: &GeneratedTy) -> (String, bool) {
         if self.fuel == 0 || self.depth >= DEPTH {
             return self.leaf(ty);
         }
@@ -320,17 +332,17 @@ impl<'c> Generator<'c> {
     }
 
     /// A short expression.
-    fn leaf(&mut self, ty: &Ty) -> (String, bool) {
+    fn leaf(&mut self, ty: &GeneratedTy) -> (String, bool) {
         if self.below(4) > 0 {
             if let Some(found) = self.variable(ty) {
                 return found;
             }
         }
-        let mut joined = |types: &mut dyn Iterator<Item = &Ty>| {
+        let mut joined = |types: &mut dyn Iterator<Item = &GeneratedTy>| {
             types.map(|t| self.leaf(t).0).collect::<Vec<_>>().join(", ")
         };
         let text = match ty {
-            Ty::Real => {
+            GeneratedTy::Real => {
                 let numbers =
                     ["0.5", "1.0", "2.0", "0.0", "1.5", "0.25", "3.0", "1e-2", "0.7", "1.25e1"];
                 return match self.below(4) {
@@ -338,44 +350,52 @@ impl<'c> Generator<'c> {
                     _ => (self.pick(&numbers).into(), true),
                 };
             }
-            Ty::Int => match self.below(7) {
+            GeneratedTy::Int => match self.below(7) {
                 6 => return ("-1".into(), false),
                 n => n.to_string(),
             },
-            Ty::Bool => self.pick(&["true", "false"]).into(),
-            Ty::Text => self.pick(&["\"\"", "\"a\"", "\"δ\\n\"", "\"two words\""]).into(),
-            Ty::Unit => "()".into(),
-            Ty::Tuple(parts) => format!("({})", joined(&mut parts.iter())),
-            Ty::Record(fields) => {
+            GeneratedTy::Bool => self.pick(&["true", "false"]).into(),
+            GeneratedTy::Text => self.pick(&["\"\"", "\"a\"", "\"δ\\n\"", "\"two words\""]).into(),
+            GeneratedTy::Unit => "()".into(),
+            GeneratedTy::Tuple(parts) => format!("({})", joined(&mut parts.iter())),
+            GeneratedTy::Record(fields) => {
                 let fields: Vec<String> =
                     fields.iter().map(|(n, t)| format!("{n} = {}", self.leaf(t).0)).collect();
                 format!("{{{}}}", fields.join(", "))
             }
-            Ty::Array(n, t) => format!("[{}]", joined(&mut std::iter::repeat_n(&**t, *n))),
-            Ty::Maybe(t) => match self.below(2) {
+            GeneratedTy::Array(n, t) => format!("[{}]", joined(&mut std::iter::repeat_n(&**t, *n))),
+            GeneratedTy::Maybe(t) => match self.below(2) {
                 0 => "Nothing".into(),
                 _ => format!("Just({})", self.leaf(t).0),
             },
-            Ty::List(t) => match self.below(3) {
+            GeneratedTy::List(t) => match self.below(3) {
                 0 => "Nil".into(),
                 n => {
                     let items: Vec<String> = (0..n).map(|_| self.leaf(t).0).collect();
                     format!("list[{}]", items.join(", "))
                 }
             },
-            Ty::Shape(t) => match self.below(5) {
+            GeneratedTy::Shape(t) => match self.below(5) {
                 0 => "Dot".into(),
                 1 => format!("Disc({})", self.leaf(t).0),
-                2 => format!("Box({}, {})", self.leaf(t).0, self.leaf(&Ty::Int).0),
-                3 => format!("Flag({}, {})", self.leaf(&Ty::Bool).0, self.leaf(&Ty::Int).0),
-                _ => format!("Inner(Just({}), {})", self.leaf(t).0, self.leaf(&Ty::Bool).0),
+                2 => format!("Box({}, {})", self.leaf(t).0, self.leaf(&GeneratedTy::Int).0),
+                3 => format!(
+                    "Flag({}, {})",
+                    self.leaf(&GeneratedTy::Bool).0,
+                    self.leaf(&GeneratedTy::Int).0
+                ),
+                _ => {
+                    format!("Inner(Just({}), {})", self.leaf(t).0, self.leaf(&GeneratedTy::Bool).0)
+                }
             },
-            Ty::Tree(t) => match self.below(4) {
+            GeneratedTy::Tree(t) => match self.below(4) {
                 0 => format!("Node(Leaf({}), Leaf({}))", self.leaf(t).0, self.leaf(t).0),
-                1 => format!("Many([Leaf({})], {})", self.leaf(t).0, self.leaf(&Ty::Int).0),
+                1 => {
+                    format!("Many([Leaf({})], {})", self.leaf(t).0, self.leaf(&GeneratedTy::Int).0)
+                }
                 _ => format!("Leaf({})", self.leaf(t).0),
             },
-            Ty::Fun(from, to) => {
+            GeneratedTy::Fun(from, to) => {
                 let (pattern, vars) = self.pattern(from, true);
                 let body = self.scoped(vars, |g| g.leaf(to).0);
                 return (format!("fn {pattern} -> {body}"), false);
@@ -385,7 +405,7 @@ impl<'c> Generator<'c> {
     }
 
     /// A variable of this type, or a part of one.
-    fn variable(&mut self, ty: &Ty) -> Option<(String, bool)> {
+    fn variable(&mut self, ty: &GeneratedTy) -> Option<(String, bool)> {
         let mut found = self.reachable(|t| (t == ty).then_some(()));
         if found.is_empty() {
             return None;
@@ -396,9 +416,9 @@ impl<'c> Generator<'c> {
     }
 
     /// A function in scope that gives this type, with what it takes.
-    fn callable(&mut self, ty: &Ty) -> Option<(String, Ty)> {
+    fn callable(&mut self, ty: &GeneratedTy) -> Option<(String, GeneratedTy)> {
         let mut found = self.reachable(|t| match t {
-            Ty::Fun(from, to) if **to == *ty => Some(Ty::clone(from)),
+            GeneratedTy::Fun(from, to) if **to == *ty => Some(GeneratedTy::clone(from)),
             _ => None,
         });
         if found.is_empty() {
@@ -409,7 +429,7 @@ impl<'c> Generator<'c> {
     }
 
     /// The variables, and the parts of variables, of the types that `wanted` takes.
-    fn reachable<T>(&self, wanted: impl Fn(&Ty) -> Option<T>) -> Vec<(String, T)> {
+    fn reachable<T>(&self, wanted: impl Fn(&GeneratedTy) -> Option<T>) -> Vec<(String, T)> {
         let mut found = Vec::new();
         for (i, (name, t)) in self.scope.iter().enumerate() {
             if self.scope[i + 1..].iter().all(|(inner, _)| inner != name) {

@@ -4,249 +4,286 @@ use super::Generator;
 
 /// A type.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Ty {
+pub enum GeneratedTy {
     Real,
     Int,
     Bool,
     Text,
     Unit,
-    Tuple(Vec<Ty>),
+    Tuple(Vec<GeneratedTy>),
     /// Fields by their names as they are written, perhaps in quotes.
-    Record(Vec<(&'static str, Ty)>),
+    Record(Vec<(&'static str, GeneratedTy)>),
     /// An array of this length.
-    Array(usize, Box<Ty>),
-    Maybe(Box<Ty>),
-    List(Box<Ty>),
+    Array(usize, Box<GeneratedTy>),
+    Maybe(Box<GeneratedTy>),
+    List(Box<GeneratedTy>),
     /// The variant type that each program declares.
-    Shape(Box<Ty>),
+    Shape(Box<GeneratedTy>),
     /// The recursive type that programs for the engines declare.
-    Tree(Box<Ty>),
-    Fun(Box<Ty>, Box<Ty>),
+    Tree(Box<GeneratedTy>),
+    Fun(Box<GeneratedTy>, Box<GeneratedTy>),
 }
 
-impl Ty {
-    pub fn fun(from: Ty, to: Ty) -> Ty {
-        Ty::Fun(Box::new(from), Box::new(to))
+impl GeneratedTy {
+    pub fn fun(from: GeneratedTy, to: GeneratedTy) -> GeneratedTy {
+        GeneratedTy::Fun(Box::new(from), Box::new(to))
     }
 
-    pub fn array(n: usize, element: Ty) -> Ty {
-        Ty::Array(n, Box::new(element))
+    pub fn array(n: usize, element: GeneratedTy) -> GeneratedTy {
+        GeneratedTy::Array(n, Box::new(element))
     }
 
-    pub fn reals(n: usize) -> Ty {
-        Ty::array(n, Ty::Real)
+    pub fn reals(n: usize) -> GeneratedTy {
+        GeneratedTy::array(n, GeneratedTy::Real)
     }
 
-    pub fn pair(a: Ty, b: Ty) -> Ty {
-        Ty::Tuple(vec![a, b])
+    pub fn pair(a: GeneratedTy, b: GeneratedTy) -> GeneratedTy {
+        GeneratedTy::Tuple(vec![a, b])
     }
 
     /// The types that it is made of.
-    fn below(&self) -> Vec<&Ty> {
+    fn below(&self) -> Vec<&GeneratedTy> {
         match self {
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Unit => Vec::new(),
-            Ty::Tuple(parts) => parts.iter().collect(),
-            Ty::Record(fields) => fields.iter().map(|(_, t)| t).collect(),
-            Ty::Array(_, t) | Ty::Maybe(t) | Ty::List(t) | Ty::Shape(t) | Ty::Tree(t) => vec![t],
-            Ty::Fun(from, to) => vec![from, to],
+            GeneratedTy::Real
+            | GeneratedTy::Int
+            | GeneratedTy::Bool
+            | GeneratedTy::Text
+            | GeneratedTy::Unit => Vec::new(),
+            GeneratedTy::Tuple(parts) => parts.iter().collect(),
+            GeneratedTy::Record(fields) => fields.iter().map(|(_, t)| t).collect(),
+            GeneratedTy::Array(_, t)
+            | GeneratedTy::Maybe(t)
+            | GeneratedTy::List(t)
+            | GeneratedTy::Shape(t)
+            | GeneratedTy::Tree(t) => vec![t],
+            GeneratedTy::Fun(from, to) => vec![from, to],
         }
     }
 
     /// How many parts its values have, about.
     pub fn weight(&self) -> usize {
         match self {
-            Ty::Array(n, t) => n * t.weight() + 1,
+            GeneratedTy::Array(n, t) => n * t.weight() + 1,
             other => other.below().iter().map(|t| t.weight()).sum::<usize>() + 1,
         }
     }
 
     /// Whether it holds no function.
     pub fn first_order(&self) -> bool {
-        !matches!(self, Ty::Fun(..)) && self.below().iter().all(|t| t.first_order())
+        !matches!(self, GeneratedTy::Fun(..)) && self.below().iter().all(|t| t.first_order())
     }
 
     /// Whether it is a type of vectors.
     pub fn vector(&self) -> bool {
         match self {
-            Ty::Real => true,
-            Ty::Tuple(_) | Ty::Record(_) | Ty::Array(..) => self.below().iter().all(|t| t.vector()),
-            Ty::Int | Ty::Bool | Ty::Text | Ty::Unit => false,
-            Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Tree(_) | Ty::Fun(..) => false,
+            GeneratedTy::Real => true,
+            GeneratedTy::Tuple(_) | GeneratedTy::Record(_) | GeneratedTy::Array(..) => {
+                self.below().iter().all(|t| t.vector())
+            }
+            GeneratedTy::Int | GeneratedTy::Bool | GeneratedTy::Text | GeneratedTy::Unit => false,
+            GeneratedTy::Maybe(_)
+            | GeneratedTy::List(_)
+            | GeneratedTy::Shape(_)
+            | GeneratedTy::Tree(_)
+            | GeneratedTy::Fun(..) => false,
         }
     }
 
     /// Whether all of its values have one shape.
     pub fn fixed(&self) -> bool {
-        !matches!(self, Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Tree(_) | Ty::Fun(..))
-            && self.below().iter().all(|t| t.fixed())
+        !matches!(
+            self,
+            GeneratedTy::Maybe(_)
+                | GeneratedTy::List(_)
+                | GeneratedTy::Shape(_)
+                | GeneratedTy::Tree(_)
+                | GeneratedTy::Fun(..)
+        ) && self.below().iter().all(|t| t.fixed())
     }
 
     /// Whether every expression of it shows all of the type (`[]` and `Nothing` do not).
     pub fn plain(&self) -> bool {
-        self.fixed() && !matches!(self, Ty::Array(0, _)) && self.below().iter().all(|t| t.plain())
+        self.fixed()
+            && !matches!(self, GeneratedTy::Array(0, _))
+            && self.below().iter().all(|t| t.plain())
     }
 
     /// Whether another type is a part of it.
-    pub fn holds(&self, other: &Ty) -> bool {
+    pub fn holds(&self, other: &GeneratedTy) -> bool {
         self == other || self.below().iter().any(|t| t.holds(other))
     }
 
     /// Whether its values have Reals that can be differentiated by.
     pub fn holds_real(&self) -> bool {
         match self {
-            Ty::Real => true,
-            Ty::Array(0, _) | Ty::Fun(..) => false,
+            GeneratedTy::Real => true,
+            GeneratedTy::Array(0, _) | GeneratedTy::Fun(..) => false,
             other => other.below().iter().any(|t| t.holds_real()),
         }
     }
 
     /// The type with so many derivatives in the place of each Real.
-    pub fn jets(&self, count: usize) -> Ty {
-        let jets = |t: &Ty| Box::new(t.jets(count));
+    pub fn jets(&self, count: usize) -> GeneratedTy {
+        let jets = |t: &GeneratedTy| Box::new(t.jets(count));
         match self {
-            Ty::Real => Ty::reals(count),
-            Ty::Int | Ty::Bool | Ty::Text | Ty::Unit => self.clone(),
-            Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|t| t.jets(count)).collect()),
-            Ty::Record(fields) => {
-                Ty::Record(fields.iter().map(|(name, t)| (*name, t.jets(count))).collect())
+            GeneratedTy::Real => GeneratedTy::reals(count),
+            GeneratedTy::Int | GeneratedTy::Bool | GeneratedTy::Text | GeneratedTy::Unit => {
+                self.clone()
             }
-            Ty::Array(n, t) => Ty::Array(*n, jets(t)),
-            Ty::Maybe(t) => Ty::Maybe(jets(t)),
-            Ty::List(t) => Ty::List(jets(t)),
-            Ty::Shape(t) => Ty::Shape(jets(t)),
-            Ty::Tree(t) => Ty::Tree(jets(t)),
-            Ty::Fun(from, to) => Ty::Fun(jets(from), jets(to)),
+            GeneratedTy::Tuple(parts) => {
+                GeneratedTy::Tuple(parts.iter().map(|t| t.jets(count)).collect())
+            }
+            GeneratedTy::Record(fields) => {
+                GeneratedTy::Record(fields.iter().map(|(name, t)| (*name, t.jets(count))).collect())
+            }
+            GeneratedTy::Array(n, t) => GeneratedTy::Array(*n, jets(t)),
+            GeneratedTy::Maybe(t) => GeneratedTy::Maybe(jets(t)),
+            GeneratedTy::List(t) => GeneratedTy::List(jets(t)),
+            GeneratedTy::Shape(t) => GeneratedTy::Shape(jets(t)),
+            GeneratedTy::Tree(t) => GeneratedTy::Tree(jets(t)),
+            GeneratedTy::Fun(from, to) => GeneratedTy::Fun(jets(from), jets(to)),
         }
     }
 
     /// A value of this type and what can be reached from it by components, fields and indices.
-    pub fn parts(&self, path: &str, levels: usize, found: &mut dyn FnMut(&str, &Ty)) {
+    pub fn parts(&self, path: &str, levels: usize, found: &mut dyn FnMut(&str, &GeneratedTy)) {
         found(path, self);
         if levels == 0 {
             return;
         }
         match self {
-            Ty::Tuple(parts) => {
+            GeneratedTy::Tuple(parts) => {
                 for (i, t) in parts.iter().enumerate() {
                     t.parts(&format!("{path}.{i}"), levels - 1, found);
                 }
             }
-            Ty::Record(fields) => {
+            GeneratedTy::Record(fields) => {
                 for (name, t) in fields {
                     t.parts(&format!("{path}.{name}"), levels - 1, found);
                 }
             }
-            Ty::Array(n, t) if *n > 0 => {
+            GeneratedTy::Array(n, t) if *n > 0 => {
                 t.parts(&format!("{path}[{}]", n - 1), levels - 1, found);
             }
-            Ty::Array(..) | Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Unit => {}
-            Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Tree(_) | Ty::Fun(..) => {}
+            GeneratedTy::Array(..)
+            | GeneratedTy::Real
+            | GeneratedTy::Int
+            | GeneratedTy::Bool
+            | GeneratedTy::Text
+            | GeneratedTy::Unit => {}
+            GeneratedTy::Maybe(_)
+            | GeneratedTy::List(_)
+            | GeneratedTy::Shape(_)
+            | GeneratedTy::Tree(_)
+            | GeneratedTy::Fun(..) => {}
         }
     }
 }
 
 impl Generator<'_> {
     /// A type, perhaps of functions.
-    pub(super) fn ty(&mut self, depth: usize) -> Ty {
+    pub(super) fn ty(&mut self, depth: usize) -> GeneratedTy {
         if depth == 0 || self.below(8) < 6 {
             return self.data(depth);
         }
-        let function = Ty::fun(self.data(depth - 1), self.data(depth - 1));
+        let function = GeneratedTy::fun(self.data(depth - 1), self.data(depth - 1));
         match self.below(6) {
-            0 => Ty::array(1 + self.below(2), function),
-            1 => Ty::pair(function, self.data(depth - 1)),
-            2 => Ty::Maybe(Box::new(function)),
-            3 if self.engines => Ty::List(Box::new(function)),
-            4 if self.engines => Ty::Tree(Box::new(function)),
+            0 => GeneratedTy::array(1 + self.below(2), function),
+            1 => GeneratedTy::pair(function, self.data(depth - 1)),
+            2 => GeneratedTy::Maybe(Box::new(function)),
+            3 if self.engines => GeneratedTy::List(Box::new(function)),
+            4 if self.engines => GeneratedTy::Tree(Box::new(function)),
             _ => function,
         }
     }
 
     /// A first-order type.
-    pub(super) fn data(&mut self, depth: usize) -> Ty {
+    pub(super) fn data(&mut self, depth: usize) -> GeneratedTy {
         if self.variants && self.below(3) == 0 {
             return self.variant(depth);
         }
         let simple = if depth == 0 { 7 } else { 16 };
         if self.engines && depth > 0 {
             match self.below(24) {
-                0 | 1 => return Ty::Tree(Box::new(self.data(depth - 1))),
+                0 | 1 => return GeneratedTy::Tree(Box::new(self.data(depth - 1))),
                 // More components than a function gives one by one.
                 2 if depth > 1 => {
                     let part = self.data(0);
-                    return Ty::Tuple(vec![Ty::pair(part, Ty::Int); 17]);
+                    return GeneratedTy::Tuple(vec![GeneratedTy::pair(part, GeneratedTy::Int); 17]);
                 }
                 _ => {}
             }
         }
         match self.below(simple) {
-            0..=2 => Ty::Real,
-            3 => Ty::Int,
-            4 => Ty::Bool,
+            0..=2 => GeneratedTy::Real,
+            3 => GeneratedTy::Int,
+            4 => GeneratedTy::Bool,
             5 => self.reals(),
             6 => match self.below(3) {
-                0 => Ty::Text,
-                1 => Ty::Unit,
-                _ => Ty::Real,
+                0 => GeneratedTy::Text,
+                1 => GeneratedTy::Unit,
+                _ => GeneratedTy::Real,
             },
-            7 | 8 => Ty::Tuple((0..2 + self.below(2)).map(|_| self.data(depth - 1)).collect()),
+            7 | 8 => {
+                GeneratedTy::Tuple((0..2 + self.below(2)).map(|_| self.data(depth - 1)).collect())
+            }
             9 => {
                 let names = match self.below(3) {
                     0 => ["\"Dose (µM)\"", "Age", "type"],
                     _ => ["a", "b'", "width"],
                 };
                 let n = 1 + self.below(3);
-                Ty::Record(names[..n].iter().map(|n| (*n, self.data(depth - 1))).collect())
+                GeneratedTy::Record(names[..n].iter().map(|n| (*n, self.data(depth - 1))).collect())
             }
             10..=12 => {
                 let n = self.length();
-                Ty::array(n, self.data(depth - 1))
+                GeneratedTy::array(n, self.data(depth - 1))
             }
-            13 => Ty::Maybe(Box::new(self.data(depth - 1))),
-            14 => Ty::List(Box::new(self.data(depth - 1))),
-            _ => Ty::Shape(Box::new(self.data(depth - 1))),
+            13 => GeneratedTy::Maybe(Box::new(self.data(depth - 1))),
+            14 => GeneratedTy::List(Box::new(self.data(depth - 1))),
+            _ => GeneratedTy::Shape(Box::new(self.data(depth - 1))),
         }
     }
 
     /// A first-order type with variants, often of Reals.
-    pub(super) fn variant(&mut self, depth: usize) -> Ty {
+    pub(super) fn variant(&mut self, depth: usize) -> GeneratedTy {
         let inner = match (depth, self.below(3)) {
-            (0, _) | (_, 0) => Ty::Real,
+            (0, _) | (_, 0) => GeneratedTy::Real,
             (depth, _) => self.data(depth - 1),
         };
         let inner = Box::new(inner);
         match self.below(6) {
-            0 | 1 => Ty::Maybe(inner),
-            2 | 3 => Ty::Shape(inner),
-            4 => Ty::pair(Ty::Maybe(inner), Ty::Real),
+            0 | 1 => GeneratedTy::Maybe(inner),
+            2 | 3 => GeneratedTy::Shape(inner),
+            4 => GeneratedTy::pair(GeneratedTy::Maybe(inner), GeneratedTy::Real),
             _ => {
                 let n = self.length();
-                Ty::array(n, Ty::Shape(inner))
+                GeneratedTy::array(n, GeneratedTy::Shape(inner))
             }
         }
     }
 
     /// A first-order type that holds a Real.
-    pub(super) fn with_reals(&mut self) -> Ty {
+    pub(super) fn with_reals(&mut self) -> GeneratedTy {
         let ty = self.data(2);
         match ty.holds_real() {
             true => ty,
-            false => Ty::pair(Ty::Real, ty),
+            false => GeneratedTy::pair(GeneratedTy::Real, ty),
         }
     }
 
     /// A type all of whose values have one shape.
-    pub(super) fn fixed(&mut self, depth: usize) -> Ty {
+    pub(super) fn fixed(&mut self, depth: usize) -> GeneratedTy {
         let ty = self.data(depth);
         match ty.fixed() {
             true => ty,
-            false => Ty::Real,
+            false => GeneratedTy::Real,
         }
     }
 
-    pub(super) fn reals(&mut self) -> Ty {
+    pub(super) fn reals(&mut self) -> GeneratedTy {
         let n = self.length();
-        Ty::reals(n)
+        GeneratedTy::reals(n)
     }
 
     pub(super) fn length(&mut self) -> usize {
@@ -258,31 +295,33 @@ impl Generator<'_> {
     }
 
     /// A type as it is written.
-    pub(super) fn written(&mut self, ty: &Ty) -> String {
+    pub(super) fn written(&mut self, ty: &GeneratedTy) -> String {
         match ty {
-            Ty::Real => "Real".into(),
-            Ty::Int => "Int".into(),
-            Ty::Bool => "Bool".into(),
-            Ty::Text => "String".into(),
-            Ty::Unit => "()".into(),
-            Ty::Tuple(parts) => {
+            GeneratedTy::Real => "Real".into(),
+            GeneratedTy::Int => "Int".into(),
+            GeneratedTy::Bool => "Bool".into(),
+            GeneratedTy::Text => "String".into(),
+            GeneratedTy::Unit => "()".into(),
+            GeneratedTy::Tuple(parts) => {
                 let parts: Vec<String> = parts.iter().map(|t| self.written(t)).collect();
                 format!("({})", parts.join(", "))
             }
-            Ty::Record(fields) => {
+            GeneratedTy::Record(fields) => {
                 let fields: Vec<String> =
                     fields.iter().map(|(n, t)| format!("{n}: {}", self.written(t))).collect();
                 format!("{{{}}}", fields.join(", "))
             }
-            Ty::Array(n, t) => match self.below(2) {
+            GeneratedTy::Array(n, t) => match self.below(2) {
                 0 => format!("[]{}", self.written(t)),
                 _ => format!("[{n}]{}", self.written(t)),
             },
-            Ty::Maybe(t) => format!("Maybe[{}]", self.written(t)),
-            Ty::List(t) => format!("List[{}]", self.written(t)),
-            Ty::Shape(t) => format!("Shape[{}]", self.written(t)),
-            Ty::Tree(t) => format!("Tree[{}]", self.written(t)),
-            Ty::Fun(from, to) => format!("({} -> {})", self.written(from), self.written(to)),
+            GeneratedTy::Maybe(t) => format!("Maybe[{}]", self.written(t)),
+            GeneratedTy::List(t) => format!("List[{}]", self.written(t)),
+            GeneratedTy::Shape(t) => format!("Shape[{}]", self.written(t)),
+            GeneratedTy::Tree(t) => format!("Tree[{}]", self.written(t)),
+            GeneratedTy::Fun(from, to) => {
+                format!("({} -> {})", self.written(from), self.written(to))
+            }
         }
     }
 }
