@@ -2,11 +2,12 @@
 //! understand.
 //!
 //! What it needs: `simplify` before, so that conditions are comparisons and steps are additions. Where it applies: the
-//! condition says that a carried Int is below (or at most) one that does not change; the body adds 1 to it whatever
-//! happens; its first value is not negative. Why it is right: the condition has no effects and holds as many times as
-//! the difference says; the sum is at most the bound, so it fits, and the steps see the same values.
+//! condition says that a carried Int is below (or at most) one that does not change, such as `length(xs) - 1`; the body
+//! adds 1 to it whatever happens; its first value is not negative. Why it is right: the condition holds as many times
+//! as the difference says; the sum is at most the bound, so it fits, and the steps see the same values. The bound is
+//! computed first and once: if that fails, it fails at the first step, before all else.
 
-use crate::ir::walk::{deep, has_regions, regions_mut, same, var};
+use crate::ir::walk::{deep, has_regions, operands, regions_mut, same, var};
 use crate::ir::{Atom, Block, Carried, FlatTy, Module, Op, Scalar, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
 
@@ -47,10 +48,19 @@ struct LoopCounter {
 
 fn found(stmt: &Stmt) -> Option<LoopCounter> {
     let Op::While { carried, cond, body } = &stmt.op else { return None };
-    let [Stmt { results, op: Op::Compare(comparison, Scalar::Int, a, b), .. }] = &cond.stmts[..]
-    else {
+    let (last, bound) = cond.stmts.split_last()?;
+    let Stmt { results, op: Op::Compare(comparison, Scalar::Int, a, b), .. } = last else {
         return None;
     };
+    let changes = |v: Var| carried.iter().any(|c| c.param == v);
+    let fixed = |stmt: &Stmt| {
+        let mut fixed = matches!(stmt.op, Op::Dim(..) | Op::Int(..) | Op::IntFits(..));
+        operands(&stmt.op, |a| fixed &= !var(a).is_some_and(changes));
+        fixed
+    };
+    if !bound.iter().all(fixed) {
+        return None;
+    }
     if !matches!((&results[..], &cond.results[..]), ([v], [Atom::Var(w)]) if v == w) {
         return None;
     }
@@ -63,7 +73,6 @@ fn found(stmt: &Stmt) -> Option<LoopCounter> {
     };
     let counter = var(counter)?;
     let position = carried.iter().position(|c| c.param == counter)?;
-    let changes = |v: Var| carried.iter().any(|c| c.param == v);
     // A bound that is the largest Int is never passed.
     let fixed = match bound {
         Atom::Int(n) => *n < i64::MAX,
@@ -83,7 +92,10 @@ fn found(stmt: &Stmt) -> Option<LoopCounter> {
 
 fn counted(stmt: Stmt, counter: &LoopCounter, vars: &mut Vec<VarInfo>, out: &mut Vec<Stmt>) {
     let Stmt { mut results, op, site } = stmt;
-    let Op::While { mut carried, mut body, .. } = op else { return };
+    let Op::While { mut carried, mut cond, mut body } = op else { return };
+    // Of the condition, what computes the bound.
+    cond.stmts.pop();
+    out.append(&mut cond.stmts);
     let mut fresh = || {
         vars.push(VarInfo { ty: FlatTy::Int, name: None });
         Var(vars.len() as u32 - 1)

@@ -798,6 +798,41 @@ case!(
 );
 
 case!(
+    loops_that_count_to_what_the_condition_computes,
+    [canonical_loops, ranges, dce],
+    "entry main fn main(xs: []Real, n: Int) -> (Real, Int, Int) {
+        j: Int, s: Real = while (i = 0, t = 0.0) {
+            m: Int = dim[0](xs)
+            c: Bool = lt[Int](i, m)
+            yield c } do {
+            w: Int = dim[0](xs)
+            check_index(i, w)
+            x: Real = get(xs, i)
+            u: Real = real.add(t, x)
+            k: Int = int.add(i, 1)
+            yield k, u }
+        p: Int, q: Int = while (a = 3, b = 0) {
+            g: Int = int.add(n, 1)
+            d: Bool = gt[Int](g, a)
+            yield d } do {
+            e: Int = int.add(a, b)
+            f: Int = int.add(a, 1)
+            yield f, e }
+        v: Int, y: Int = while (l = 0, o = 5) {
+            h: Int = int.sub(o, 1)
+            z: Bool = lt[Int](l, h)
+            yield z } do {
+            aa: Int = int.add(l, 1)
+            ab: Int = int.sub(o, 1)
+            yield aa, ab }
+        r: Int = int.add(j, q)
+        return s, r, v }",
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Int(5)],
+    [reals(&[]), FlatValue::Int(-7)],
+    [reals(&[2.0]), FlatValue::Int(i64::MAX)]
+);
+
+case!(
     all_passes,
     [optimise],
     "entry main
