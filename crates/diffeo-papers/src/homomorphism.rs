@@ -253,6 +253,22 @@ fn stop(w: &mut Workspace, system: &System, a: &Ty, zero: Option<Term>, x: Term)
     family.apply(w, a, zero, vec![x])
 }
 
+/// Whether `before`, or a number in a value or in what functions in it captured varies, in a program that runs.
+pub(crate) fn varies(w: &mut Workspace, system: &System, a: &Ty, before: Term, x: Term) -> Term {
+    let family = Traversal {
+        name: "varies",
+        shared: Ty::Unit,
+        state: Ty::Bool,
+        inputs: vec![Some(system.clone())],
+        output: None,
+        step: &|w, _, before, xs| {
+            let varies = numbers::varies(w, system, &xs[0]);
+            if_(before.clone(), truth(true), varies)
+        },
+    };
+    family.apply(w, a, None, before, vec![x])
+}
+
 /// Whether values of the type are their own translations.
 pub(crate) fn inert(w: &Workspace, a: &Ty) -> bool {
     let program = w.declarations();
@@ -280,9 +296,12 @@ pub(crate) fn same_shape(
 fn looks_only(what: Lifting) -> bool {
     match what {
         Lifting::SameShape(_) | Lifting::Watch | Lifting::Blame(_) | Lifting::Warn => true,
-        Lifting::Lift | Lifting::Lower | Lifting::Captures | Lifting::Zero | Lifting::Sparse => {
-            false
-        }
+        Lifting::Lift
+        | Lifting::Lower
+        | Lifting::Captures
+        | Lifting::Zero
+        | Lifting::Sparse
+        | Lifting::Varies => false,
     }
 }
 
@@ -598,7 +617,7 @@ impl HomomorphismTranslator<'_> {
             Prim::Lift(l) if l.what == Lifting::Zero => {
                 numbers::constant(self.w, self.system, self.zero.as_ref(), e.clone())
             }
-            Prim::Lift(l) if l.what == Lifting::Sparse => {
+            Prim::Lift(l) if matches!(l.what, Lifting::Sparse | Lifting::Varies) => {
                 let (from, to) = (self.ty(&l.from), self.ty(&l.to));
                 at(numbers::lifting(l.what, from, to, args))
             }
@@ -724,8 +743,8 @@ impl HomomorphismTranslator<'_> {
     }
 
     /// At a point x with displacement dx, the rule gives `(t, dt)`, which are the value and its displacement; a rule
-    /// that captured numbers gives them a part in the displacement, too. One that did not is called as it was
-    /// before translation, so that it may be defined by its own derivative.
+    /// that captured numbers that vary gives them a part in the displacement, too. One that did not is called as it
+    /// was before translation, so that it may be defined by its own derivative.
     fn by_environment(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
         let general = self.by_rule(s, t, xs);
         if *self.system != System::Forward {
@@ -743,7 +762,8 @@ impl HomomorphismTranslator<'_> {
         let value = super::dual::zip(self.w, self.system, t, y, dy);
         let args = tuple(vec![s.clone(), s.clone()], vec![point, tangent]);
         let simple = bind(pair, app(plain, args), value);
-        if_(captures(translated, xs[1].clone(), xs[0].clone()), general, simple)
+        let captures = captures(self.system, translated, xs[1].clone(), xs[0].clone());
+        if_(captures, general, simple)
     }
 
     /// At a point x with displacement dx, `rule(x, dx) = (t, dt)`, and the value is t ⊕ dt where dt,

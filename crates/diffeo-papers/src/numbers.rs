@@ -178,6 +178,17 @@ pub(crate) fn is_constant(w: &mut Workspace, system: &System, x: &Term) -> Optio
     Some((1..types.len()).rev().fold(truth(true), |rest, i| if_(zero(i), rest, truth(false))))
 }
 
+/// Whether the number varies, in a program that runs: whether what it has beside the primal is not 0.
+pub(crate) fn varies(w: &mut Workspace, system: &System, x: &Term) -> Term {
+    let ty = real(w, system);
+    let types = ty.components().unwrap_or_else(|| vec![Ty::Real]);
+    let parts = (1..types.len()).rev();
+    parts.fold(truth(false), |rest, i| {
+        let part = proj(&ty, i, x.clone());
+        if_(lifting(Lifting::Varies, types[i].clone(), Ty::Bool, vec![part]), truth(true), rest)
+    })
+}
+
 /// Whether operations mention each argument once, being calls of definitions.
 pub(crate) fn by_calls(system: &System) -> bool {
     match system {

@@ -457,10 +457,18 @@ impl Traversal<'_> {
                 let params = self.parameters(w, ty);
                 call(function, params, args)
             }
-            Ty::Fun(_) => {
-                let result = self.result(w, ty);
-                prim(Prim::Fail(result), vec![text("a function has no such operation")])
-            }
+            // What it captured is looked at, where the code of functions is known.
+            Ty::Fun(_) => match (&self.inputs[..], &self.output) {
+                ([Some(system)], None) if self.name == "varies" => {
+                    let (from, f) = (at(w, &self.inputs[0], ty), xs[0].clone());
+                    let captures = homomorphism::captures(system, from, f.clone(), f);
+                    if_(state.clone(), truth(true), captures)
+                }
+                _ => {
+                    let result = self.result(w, ty);
+                    prim(Prim::Fail(result), vec![text("a function has no such operation")])
+                }
+            },
         }
     }
 

@@ -8,7 +8,7 @@ use super::System;
 use super::{engine, homomorphism};
 use diffeo_base::deep;
 use diffeo_base::{FileId, Name, Span};
-use diffeo_calculus::build::{bind_all, lam, map_children, part, var};
+use diffeo_calculus::build::{bind_all, lam, map_children, part, truth, var};
 use diffeo_calculus::eval::environment;
 use diffeo_calculus::eval::translator::{CodeSource, Translator};
 use diffeo_calculus::print::print_type;
@@ -320,6 +320,54 @@ impl Workspace {
             }
         };
         Some((self.through(outer, made), values))
+    }
+
+    /// The same for whether a number that a function value captured varies in `system`.
+    pub(crate) fn varying(
+        &mut self,
+        system: &System,
+        outer: &[System],
+        source: Source,
+        captured: Vec<(u32, Value)>,
+    ) -> Option<(GlobalId, Option<Value>)> {
+        let (source, captured) = self.before(outer, source, captured)?;
+        match self.before(std::slice::from_ref(system), source, captured)? {
+            (Source::Definition(_), _) => None,
+            (Source::Local(parameter), captured) => {
+                let (variables, values): (Vec<u32>, Vec<Value>) = captured.into_iter().unzip();
+                let made = self.environment_varies(system, parameter, &variables)?;
+                Some((self.through(outer, made), Some(environment(values))))
+            }
+        }
+    }
+
+    /// Whether a number varies in the values of these variables, which the function with this parameter captured:
+    ///
+    /// ```text
+    /// λ(y₁, …, yₙ). varies(y₁) or … varies(yₙ)
+    /// ```
+    fn environment_varies(
+        &mut self,
+        system: &System,
+        parameter: u32,
+        variables: &[u32],
+    ) -> Option<GlobalId> {
+        let definition = self.definition_of(parameter)?;
+        let definition = self.global(definition).clone();
+        let mut types = HashMap::new();
+        each_binder(&definition.body, &mut |binder| {
+            types.insert(binder.var.id, binder.ty.clone());
+        });
+        let types: Option<Vec<Ty>> = variables.iter().map(|var| types.get(var).cloned()).collect();
+        let source = Ty::tuple(types?);
+        let from = homomorphism::ty(self, system, &source);
+        let key = format!("varies[{}]{}", self.type_text(&source), system.suffix());
+        Some(self.made(&key, Ty::fun(from.clone(), Ty::Bool), |w| {
+            let p = w.binder("environment", from);
+            let x = var(&p);
+            let varies = homomorphism::varies(w, system, &source, truth(false), x);
+            lam(p, varies)
+        }))
     }
 
     /// What a function value was before it went through these systems.
@@ -699,6 +747,16 @@ impl Translator for Workspace {
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)> {
         Workspace::lowering(self, system, outer, source, captured)
+    }
+
+    fn varying(
+        &mut self,
+        system: &System,
+        outer: &[System],
+        source: Source,
+        captured: Vec<(u32, Value)>,
+    ) -> Option<(GlobalId, Option<Value>)> {
+        Workspace::varying(self, system, outer, source, captured)
     }
 
     fn start(&mut self, system: &System) -> Option<GlobalId> {

@@ -42,6 +42,16 @@ pub trait Translator {
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)>;
 
+    /// Whether a number that a translated function captured varies in the system: the Bool, or its function of the
+    /// environment.
+    fn varying(
+        &mut self,
+        system: &System,
+        outer: &[System],
+        source: Source,
+        captured: Vec<(u32, Value)>,
+    ) -> Option<(GlobalId, Option<Value>)>;
+
     /// The state in which computations of a system start, as a function, if it has one.
     fn start(&mut self, system: &System) -> Option<GlobalId>;
 }

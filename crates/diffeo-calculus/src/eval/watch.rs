@@ -61,6 +61,7 @@ pub(crate) fn note(
             each_leaf_pair(name, &args[0], &args[1], &mut |_, _| Ok(()))?;
         }
         Lifting::Zero => return Ok(Some(Value::Zero)),
+        Lifting::Varies => return Ok(Some(Value::Bool(!args.iter().all(is_nothing)))),
         Lifting::Sparse => {
             let value = args.pop().unwrap_or(Value::Unit);
             if !is_nothing(&value) {

@@ -284,7 +284,7 @@ pub enum Lifting {
     Lift,
     /// The function that its code was translated from, with the primals of its environment.
     Lower,
-    /// Whether there are numbers in its environment: a Bool.
+    /// Whether a number in its environment varies in the system: a Bool.
     Captures,
     /// Nothing; of two values of a type, stops the program if their shapes differ, under this name: `()`.
     SameShape(&'static str),
@@ -292,6 +292,8 @@ pub enum Lifting {
     Zero,
     /// The same value; if all numbers in it are 0 and nothing in it varies, of such zeros.
     Sparse,
+    /// Whether a number in it is not 0, or something in it varies: a Bool.
+    Varies,
     /// Nothing; a derivative begins to be computed, of which operations may be to blame: `()`.
     Watch,
     /// Nothing; remembers an operation whose derivatives are not finite, though its operands' are: `()`.

@@ -65,11 +65,12 @@ pub(crate) fn lower_function(w: &mut Workspace, system: &System, a: &Ty, f: Term
     prim(Prim::Lift(Rc::new(lift)), vec![f])
 }
 
-/// Whether there are numbers in the environment of a function value, translated or not.
+/// Whether a number in the environment of a translated function value varies in the system.
 ///
 /// `kept` is mentioned so that what captures the one captures the other: the code may go through systems that want
 /// it.
-pub(crate) fn captures(from: Ty, f: Term, kept: Term) -> Term {
-    let lift = Lift { what: Lifting::Captures, systems: Vec::new(), from, to: Ty::Bool };
+pub(crate) fn captures(system: &System, from: Ty, f: Term, kept: Term) -> Term {
+    let systems = vec![system.clone()];
+    let lift = Lift { what: Lifting::Captures, systems, from, to: Ty::Bool };
     prim(Prim::Lift(Rc::new(lift)), vec![kept, f])
 }

@@ -43,10 +43,12 @@ pub(crate) fn with_derivative(
     }
     let simple = by_lower_order(w, (k, r), (s, t), &rule, xs);
     let translated = homomorphism::ty(w, &System::Taylor { k, r }, &rule);
-    if_(homomorphism::captures(translated, xs[1].clone(), xs[0].clone()), general, simple)
+    let system = System::Taylor { k, r };
+    let captures = homomorphism::captures(&system, translated, xs[1].clone(), xs[0].clone());
+    if_(captures, general, simple)
 }
 
-/// Component α is ∂^(α-eᵢ) of rule₂(x, ∂ᵢx), for which the rule itself, if it captured nothing, goes through
+/// Component α is ∂^(α-eᵢ) of rule₂(x, ∂ᵢx), for which the rule itself, if nothing varies that it captured, goes through
 /// `D_(k,R-1)`: a rule that is defined by its own derivative comes to an end.
 fn by_lower_order(
     w: &mut Workspace,

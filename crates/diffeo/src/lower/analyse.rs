@@ -63,6 +63,7 @@ pub(super) fn derivative(
                     | Lifting::SameShape(_)
                     | Lifting::Zero
                     | Lifting::Sparse
+                    | Lifting::Varies
                     | Lifting::Watch
                     | Lifting::Blame(_)
                     | Lifting::Warn => return Some(place(term.span)),

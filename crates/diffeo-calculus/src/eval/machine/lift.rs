@@ -25,7 +25,12 @@ impl Machine {
         site: Span,
     ) -> Result<Value, RuntimeError> {
         if lift.what == Lifting::Captures {
-            return Ok(Value::Bool(has_numbers(captured(f))));
+            // Where its code is not known, its numbers count as if they varied.
+            let varies = has_numbers(captured(f)) && {
+                let varies = self.lifted(lift, f)?;
+                !matches!(varies, Some(Value::Bool(false)))
+            };
+            return Ok(Value::Bool(varies));
         }
         match self.lifted(lift, f)? {
             Some(value) => Ok(value),
@@ -43,10 +48,11 @@ impl Machine {
         let made = match lift.what {
             Lifting::Lift => translator.lifting(system, outer, source, values),
             Lifting::Lower => translator.lowering(system, outer, source, values),
-            Lifting::Captures
-            | Lifting::SameShape(_)
+            Lifting::Captures => translator.varying(system, outer, source, values),
+            Lifting::SameShape(_)
             | Lifting::Zero
             | Lifting::Sparse
+            | Lifting::Varies
             | Lifting::Watch
             | Lifting::Blame(_)
             | Lifting::Warn => None,

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::expansion::{expansion, has_one_shape};
-use crate::polytypic::Traversal;
 use crate::{empty, numbers, partial};
 use diffeo_calculus::prim::real::{row, DerivativeRule};
 use diffeo_calculus::prim::{Comparison, Diff, DiffOp, RealOp};
@@ -295,38 +294,14 @@ impl DeltaTranslator<'_> {
         }
     }
 
-    /// Whether the rule of `with_derivative` may matter: a number of the point is not Zero, or the rule captured
-    /// something.
+    /// Whether the rule of `with_derivative` may matter: a number of the point, or one that the rule captured, varies.
     fn varies(&mut self, s: &Ty, x: &TypedAtom, rule: &TypedAtom, f: &TypedAtom) -> Term {
-        let captures = homomorphism::captures(rule.ty.clone(), rule.term.clone(), f.term.clone());
+        let (rule_ty, rule, f) = (rule.ty.clone(), rule.term.clone(), f.term.clone());
+        let captures = homomorphism::captures(self.system, rule_ty, rule, f);
         if inert(self.w, s) {
             return captures;
         }
-        let system = self.system.clone();
-        let family = Traversal {
-            name: "varies",
-            shared: Ty::Unit,
-            state: Ty::Bool,
-            inputs: vec![Some(system.clone())],
-            output: None,
-            step: &|w, _, before, xs| {
-                let ty = real_type(w, &system);
-                let delta = proj(&ty, 1, xs[0].clone());
-                let Ty::Data(id, args) = runtime::delta(w, &system) else { return before.clone() };
-                let yes = || term(TermKind::Lit(Lit::Bool(true)));
-                let arm = Arm { tag: runtime::ZERO, binders: Vec::new(), body: before.clone() };
-                let data = (id, args);
-                term(TermKind::Case(Box::new(Case {
-                    scrutinee: delta,
-                    data,
-                    arms: vec![arm],
-                    default: Some(yes()),
-                })))
-            },
-        };
-        let no = term(TermKind::Lit(Lit::Bool(false)));
-        let varies = family.apply(self.w, s, None, no, vec![x.term.clone()]);
-        if_(captures, term(TermKind::Lit(Lit::Bool(true))), varies)
+        homomorphism::varies(self.w, self.system, s, captures, x.term.clone())
     }
 
     /// `with_derivative` where nothing varies: as it was before translation.
