@@ -49,7 +49,15 @@ pub const MODULES: &[(&str, &str)] = &[
     ("quadrature", include_str!("../../../std/quadrature.deo")),
     ("random", include_str!("../../../std/random.deo")),
     ("root", include_str!("../../../std/root.deo")),
-    ("sparse", include_str!("../../../std/sparse.deo")),
+    (
+        "sparse",
+        concat!(
+            include_str!("../../../std/sparse.deo"),
+            include_str!("../../../std/sparse/orders.deo"),
+            include_str!("../../../std/sparse/factors.deo"),
+            include_str!("../../../std/sparse/derivatives.deo")
+        ),
+    ),
     ("special", include_str!("../../../std/special.deo")),
     (
         "stats",
