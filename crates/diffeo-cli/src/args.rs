@@ -476,8 +476,8 @@ says what values each parameter takes, by the module bayes:
 
 The table has mean, Monte Carlo standard error, standard deviation and quantiles of each number, bulk
 and tail effective sample sizes, and R-hat. Warnings say what the draws do not tell, and what to do.
-The same seed gives the same draws, however many threads there are. Ctrl-C keeps the draws that there
-are, with those of the warm-up left out; a second one ends the program.
+The same seed gives the same draws, however many threads there are. Ctrl-C and --timeout keep the draws
+that there are, with those of the warm-up left out; a second Ctrl-C ends the program.
 
 --method laplace and --method meanfield draw from a normal distribution of the parameters before their
 transforms: with the mode and the curvature there, or the nearest one without correlations. They take much

@@ -4,7 +4,7 @@ use crate::args::SampleArgs;
 use crate::arguments::{record, ArgumentRefusal};
 use crate::commands::{Setting, Shell};
 use crate::progress::ProgressLine;
-use crate::{print, Stop};
+use crate::{print, watch, Stop};
 use diffeo::data::reason;
 use diffeo::{
     Diagnostic, Entry, Exceeded, HostOptions, Message, Method, ModuleId, Names, Program,
@@ -165,13 +165,18 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
     shell.phase("read", "reading the data".to_string());
     let data = data(&mut shell, module, args, &program)?;
     shell.phase("evaluate", format!("sampling `{}`", args.entry));
-    crate::watch::ensure(&shell.setting.limits, shell.setting.messages);
+    watch::ensure(&shell.setting.limits, shell.setting.messages);
+    // The end of the time keeps the draws that there are, as an interrupt does.
+    let kept = watch::keep(true);
     let (limits, messages) = (shell.setting.limits.clone(), shell.setting.messages);
     let line = ProgressLine::new(messages);
     let traced = line.clone();
     let host = HostOptions {
         engine: args.engine.into(),
-        time: limits.deadline.map(|(end, _)| end.saturating_duration_since(Instant::now())),
+        time: limits
+            .deadline
+            .filter(|_| !kept)
+            .map(|(end, _)| end.saturating_duration_since(Instant::now())),
         memory: limits.memory,
         interrupt: limits.interrupt.clone(),
         threads: limits.threads,
@@ -194,14 +199,19 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
         host,
     };
     let sampled = program.sample(&args.entry, &data, &options);
+    watch::keep(false);
     line.clear();
-    let samples = sampled.map_err(|error| match limits.check() {
+    let samples = sampled.map_err(|error| match watch::over().map_or_else(|| limits.check(), Err) {
         Err(bound) => {
             let message = format!("{}, while sampling `{}`", bound.message(), args.entry);
             let d = Diagnostic::error(bound.code(), Span::NONE, message);
+            let nothing = match options.method {
+                Method::Nuts => "no chain has a draw behind its warm-up: there are none to keep",
+                Method::Laplace | Method::MeanField => "there are no draws to keep",
+            };
             shell.report(&[match bound {
-                Exceeded::Interrupt => d.note("there are no draws to keep"),
-                Exceeded::Time(_) | Exceeded::Memory(_) => d,
+                Exceeded::Interrupt | Exceeded::Time(_) => d.note(nothing),
+                Exceeded::Memory(_) => d,
             }]);
             Stop::Refused
         }
@@ -233,15 +243,17 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
     }
     shell.report(&advice);
     if samples.interrupted {
+        let bound = watch::over().unwrap_or(Exceeded::Interrupt);
         let message = format!(
-            "interrupted, while sampling `{}`: {} of {} draws are kept, of {} of {} chains",
+            "{}, while sampling `{}`: {} of {} draws are kept, of {} of {} chains",
+            bound.message(),
             samples.entry,
             samples.draws(),
             args.draws,
             samples.chains.len(),
             args.chains
         );
-        let d = Diagnostic::error(Exceeded::Interrupt.code(), Span::NONE, message);
+        let d = Diagnostic::error(bound.code(), Span::NONE, message);
         shell.report(&[d]);
         return Err(Stop::Refused);
     }

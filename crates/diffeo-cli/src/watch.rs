@@ -14,7 +14,7 @@ use diffeo_memory::Counting;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level, SigId};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, Once};
+use std::sync::{Arc, LazyLock, Mutex, Once, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -44,6 +44,15 @@ static UNASKED: AtomicBool = AtomicBool::new(true);
 
 /// What ends the program at the second Ctrl-C, as long as no thread watches.
 static IMPATIENT: Mutex<Vec<SigId>> = Mutex::new(Vec::new());
+
+/// Whether the end of the time is an interrupt at present, after which what there is is kept.
+static KEEPS: AtomicBool = AtomicBool::new(false);
+
+/// The time that was over, and became an interrupt.
+static OVER: OnceLock<Duration> = OnceLock::new();
+
+/// Whether the thread watches.
+static WATCHES: AtomicBool = AtomicBool::new(false);
 
 /// What the program is doing, as a message can say it.
 static DOING: Mutex<String> = Mutex::new(String::new());
@@ -92,7 +101,8 @@ pub fn ensure(limits: &Limits, messages: Messages) {
     START.call_once(|| {
         let watched = limits.clone();
         // Without the thread, only phases that ask come to an end.
-        if thread::Builder::new().spawn(move || watch(&watched, messages)).is_ok() {
+        if thread::Builder::new().spawn(move || watch(watched, messages)).is_ok() {
+            WATCHES.store(true, Ordering::Relaxed);
             // It does not wait long, and puts away what there is.
             if let Ok(mut ids) = IMPATIENT.lock() {
                 for id in ids.drain(..) {
@@ -101,6 +111,19 @@ pub fn ensure(limits: &Limits, messages: Messages) {
             }
         }
     });
+}
+
+/// Begins, or ends, a phase in which the end of the time is an interrupt: what asks ends in good order, and keeps what there
+/// is. Gives whether it is; without the thread, the phase has to look at the time itself.
+pub fn keep(keeps: bool) -> bool {
+    let watches = WATCHES.load(Ordering::Relaxed);
+    KEEPS.store(keeps && watches, Ordering::Relaxed);
+    watches
+}
+
+/// The bound that an interrupt stands for, if the time was over.
+pub fn over() -> Option<Exceeded> {
+    OVER.get().copied().map(Exceeded::Time)
 }
 
 /// Whether this process is to go on when its terminal goes, as `nohup` has it.
@@ -132,7 +155,7 @@ pub fn peak() -> usize {
     PEAK.load(Ordering::Relaxed)
 }
 
-fn watch(limits: &Limits, messages: Messages) {
+fn watch(mut limits: Limits, messages: Messages) {
     let mut since: Option<(Exceeded, Instant)> = None;
     loop {
         thread::sleep(TICK);
@@ -140,6 +163,16 @@ fn watch(limits: &Limits, messages: Messages) {
             since = None;
             continue;
         };
+        if KEEPS.load(Ordering::Relaxed) {
+            if let (Exceeded::Time(time), Some(interrupt)) = (bound, &limits.interrupt) {
+                let _ = OVER.set(time);
+                interrupt.store(true, Ordering::Relaxed);
+            }
+            // What is kept after an interrupt is not to be lost.
+            if matches!(bound, Exceeded::Time(_) | Exceeded::Interrupt) {
+                limits.deadline = None;
+            }
+        }
         let (bound, start) = *since.get_or_insert_with(|| (bound, Instant::now()));
         let grace = match bound {
             _ if UNASKED.load(Ordering::Relaxed) => Duration::ZERO,
@@ -155,8 +188,12 @@ fn watch(limits: &Limits, messages: Messages) {
 /// Ends the program with a message.
 fn end(bound: Exceeded, messages: Messages) -> ! {
     let doing = DOING.lock().map_or(String::new(), |d| d.clone());
+    let bound = if bound == Exceeded::Interrupt { over().unwrap_or(bound) } else { bound };
     let message = format!("{}, while {doing}", bound.message());
-    let error = Diagnostic::error(bound.code(), Span::NONE, message);
+    let mut error = Diagnostic::error(bound.code(), Span::NONE, message);
+    if KEEPS.load(Ordering::Relaxed) {
+        error = error.note("it did not come to an end in time, so nothing of it is kept");
+    }
     leftovers::put_away();
     // Nobody may read the messages, and others may wait for that already.
     let (written, is_written) = std::sync::mpsc::channel();

@@ -229,6 +229,28 @@ fn an_interrupt_keeps_the_draws() {
 }
 
 #[test]
+fn a_timeout_keeps_the_draws() {
+    let model = "import bayes\ndef parameters = {x = bayes.Free}\n\
+                 def log_density({x}: {x: Real}) -> Real = -0.5 * x * x\n";
+    let folder = Folder::new().with("m.deo", model);
+    let of = |more: &[&str]| {
+        folder.run(&[&["sample", "m.deo", "--chains", "2", "--threads", "2"], more].concat())
+    };
+    let done = of(&["--draws", "9000000", "--timeout", "2.5", "--json", "--out", "draws.csv"]);
+    assert_eq!(done.status, 1, "{}", done.err);
+    let told = "the time is up: the run was allowed 2.5 s, while sampling `log_density`: ";
+    assert!(done.err.contains(told), "{}", done.err);
+    assert!(done.err.contains(" of 9000000 draws are kept, of 2 of 2 chains"), "{}", done.err);
+    let found = json(&done.out);
+    assert_eq!(found["interrupted"], true);
+    let draws = found["draws"].as_u64().expect("a number") as usize;
+    let text = std::fs::read_to_string(folder.0.join("draws_2.csv")).expect("the draws");
+    assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), draws + 1);
+    let told = "no chain has a draw behind its warm-up: there are none to keep";
+    of(&["--warmup", "9000000", "--timeout", "1"]).fails(1, &["the time is up", told]);
+}
+
+#[test]
 fn a_timeout_ends_it() {
     folder()
         .run(&["sample", "m.deo", "slow", "--parameters", "one", "--timeout", "0.5"])
