@@ -14,6 +14,7 @@ const PROGRAMS = {
 };
 
 const PAGES = {
+  "plot.md": "Plots",
   "derivatives.md": "Derivatives",
   "optim.md": "Optimisation",
   "ode.md": "Differential equations",

@@ -10,6 +10,8 @@ import examples from "virtual:examples";
 /** How long a program may run, in seconds, and how much memory it may take. */
 const SECONDS = 10;
 const BYTES = 1 << 30;
+/** The border of a picture, in pixels. */
+const BORDER = 1;
 /** How long the page waits until it looks at a text that changes, in milliseconds. */
 const QUIET = 250;
 
@@ -82,12 +84,15 @@ function table({ columns, rows, count }) {
   return make("div", { class: "table" }, make("table", {}, head, body), more);
 }
 
-function value({ name, type, text, table: rows, svg }) {
+/** A plot as an image, so that nothing in it is run. */
+function picture({ name, alt, svg }) {
+  const image = make("img", { class: "drawing", alt, src: `data:image/svg+xml,${encodeURIComponent(svg)}` });
+  return make("figure", {}, name ? make("figcaption", {}, name) : null, make("div", { class: "canvas" }, image));
+}
+
+function value({ name, type, text, table: rows, pictures }) {
   const title = make("h3", {}, name, make("span", { class: "type" }, ` : ${type}`));
-  // A drawing is shown as an image, so nothing in it is run.
-  const drawn = svg && make("img", { class: "drawing", alt: name, src: `data:image/svg+xml,${encodeURIComponent(svg)}` });
-  const shown = drawn || (rows ? table(rows) : make("pre", {}, text));
-  return make("section", { class: "value" }, title, shown);
+  return make("section", { class: "value" }, title, rows ? table(rows) : make("pre", {}, text), ...pictures.map(picture));
 }
 
 async function run() {
@@ -102,7 +107,7 @@ async function run() {
   const tell = (line) => {
     if (told.childNodes.length < 1000) told.append(`${line}\n`);
   };
-  const request = { do: "run", text, seconds: SECONDS, bytes: BYTES };
+  const request = { do: "run", text, seconds: SECONDS, bytes: BYTES, room: output.clientWidth - 2 * BORDER };
   const { values = [], messages: said = [], lines = [], stopped } = await runner.ask(request, { seconds: SECONDS + 5, tell });
   const seconds = (performance.now() - start) / 1000;
   $("stop").hidden = true;

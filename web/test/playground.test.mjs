@@ -190,6 +190,86 @@ test("arrays of records are tables", async () => {
   await closed(tab);
 });
 
+/** What the image of a plot shows, each by the words of its texts and how many paths it has. */
+const drawn = (tab) =>
+  tab.locator("#result img.drawing").evaluateAll((all) =>
+    all.map((image) => {
+      const svg = decodeURIComponent(image.src.slice(image.src.indexOf(",") + 1));
+      const page = new DOMParser().parseFromString(svg, "image/svg+xml");
+      return {
+        words: [...page.querySelectorAll("text")].map((text) => text.textContent),
+        strokes: [...page.querySelectorAll("path")].map((path) => path.getAttribute("stroke")),
+        natural: image.naturalWidth,
+        wide: image.getBoundingClientRect().width,
+        complete: image.complete,
+      };
+    }),
+  );
+
+const PLOTS = `import plot
+
+def times = linspace(0.0, 6.0, 25)
+def measured = [exp(-0.3 * t) * cos(2.0 * t) + 0.05 * sin(40.0 * t) for t in times]
+
+def main =
+  let fit = plot.curve(fn t -> exp(-0.3 * t) * cos(2.0 * t), 0.0, 6.0) |> plot.name("fit", _) in
+  {
+    rate = 0.3,
+    motion = plot.layers([fit, plot.points(times, measured) |> plot.name("measured", _)])
+      |> plot.axes("time (s)", "angle (rad)", _)
+      |> plot.title("Damped oscillation", _),
+    others = list[plot.histogram(8, measured), plot.grid(2, [fit, plot.heatmap([[1.0, 2.0], [3.0, 4.0]])])]
+  }
+`;
+
+test("plots in a value are drawn one below another", async () => {
+  for (const [name, size, scheme] of [
+    ["plots", { width: 1280, height: 800 }, "light"],
+    ["plots-dark", { width: 1280, height: 800 }, "dark"],
+    ["plots-phone", { width: 390, height: 844 }, "light"],
+    ["plots-phone-dark", { width: 390, height: 844 }, "dark"],
+  ]) {
+    const tab = await opened(PLOTS);
+    await tab.emulateMedia({ colorScheme: scheme });
+    await tab.setViewportSize(size);
+    await tab.click("#run");
+    await tab.waitForSelector('body[data-state="done"]');
+    assert.match(await result(tab), /motion = <plot "Damped oscillation": line "fit" of 201 points, 25 points "measured">/);
+    assert.deepEqual(await tab.locator("#result figcaption").allInnerTexts(), ["motion", "others.0", "others.1"]);
+    assert.equal(await tab.locator("#result img").first().getAttribute("alt"), 'plot "Damped oscillation": line "fit" of 201 points, 25 points "measured"');
+    await tab.waitForFunction(() => [...document.querySelectorAll("#result img")].every((image) => image.naturalWidth > 0));
+    const [motion, histogram, grid] = await drawn(tab);
+    for (const word of ["Damped oscillation", "time (s)", "angle (rad)", "fit", "measured"]) {
+      assert.ok(motion.words.includes(word), `${word} in ${motion.words}`);
+    }
+    // The curve and the points have colours of their own, beside axes and grid.
+    assert.ok(new Set(motion.strokes).size >= 4, String(motion.strokes));
+    const room = await tab.locator("#result").evaluate((result) => result.clientWidth);
+    for (const { natural, wide } of [motion, histogram]) {
+      assert.ok(natural <= room && natural >= 300 && wide === natural, `${wide} of ${natural} in ${room}`);
+    }
+    assert.ok(grid.wide >= 480, `${grid.wide}`);
+    const [inner, page] = await tab.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
+    assert.ok(page <= inner, `${page} > ${inner}`);
+    await picture(tab, name);
+    await tab.locator("#result figure").last().scrollIntoViewIfNeeded();
+    await picture(tab, `${name}-below`);
+    await closed(tab);
+  }
+});
+
+test("a plot that cannot be drawn is told", async () => {
+  const tab = await opened('import plot\ndef main = plot.line([0.0, 1.0], [2.0, 3.0]) |> plot.color("plaid", _)\n');
+  await tab.click("#run");
+  await tab.waitForSelector('body[data-state="done"]');
+  const said = await result(tab);
+  assert.match(said, /2:5\s*error\[plot\] the plot cannot be drawn: layer 1 \(line\) has the colour "plaid", which is none of blue, orange/);
+  assert.match(said, /<plot: line of 2 points>/);
+  assert.equal(await tab.locator("#result img").count(), 0);
+  await picture(tab, "plot-wrong");
+  await closed(tab);
+});
+
 test("a phone's width has no sideways scrolling", async () => {
   const tab = await opened();
   await tab.setViewportSize({ width: 390, height: 844 });

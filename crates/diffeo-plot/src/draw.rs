@@ -38,24 +38,33 @@ impl PlotArea {
     }
 }
 
-/// The picture of a plot.
-pub fn scene(plot: &Plot) -> Scene {
-    sized(plot, SIZE)
+/// The least width of a figure that does not say its own.
+const LEAST: f64 = 300.0;
+
+/// The picture of a plot, no wider than `room` where the plot does not say its size; a figure has at least [`LEAST`].
+pub fn scene(plot: &Plot, room: f64) -> Scene {
+    sized(plot, narrowed(SIZE.0.min(room)), room)
+}
+
+/// The usual size of this width.
+fn narrowed(width: f64) -> (f64, f64) {
+    let width = width.max(LEAST).round();
+    (width, (0.7 * width).min(SIZE.1).round())
 }
 
 /// The picture, of this size where the plot does not say its own.
-fn sized(plot: &Plot, usual: (f64, f64)) -> Scene {
+fn sized(plot: &Plot, usual: (f64, f64), room: f64) -> Scene {
     match plot {
         Plot::Plot(figure) => draw(figure, usual),
-        Plot::Grid { title, columns, plots } => grid(title, *columns, plots),
+        Plot::Grid { title, columns, plots } => grid(title, *columns, plots, room),
     }
 }
 
-fn grid(title: &str, columns: usize, plots: &[Plot]) -> Scene {
+fn grid(title: &str, columns: usize, plots: &[Plot], room: f64) -> Scene {
     let columns = columns.clamp(1, plots.len().max(1));
-    let width = if columns == 1 { SIZE.0 } else { (960.0 / columns as f64).max(300.0) };
-    let usual = (width, (0.7 * width).min(SIZE.1).round());
-    let scenes: Vec<Scene> = plots.iter().map(|plot| sized(plot, usual)).collect();
+    let whole: f64 = if columns == 1 { SIZE.0 } else { 960.0 };
+    let usual = narrowed(whole.min(room) / columns as f64);
+    let scenes: Vec<Scene> = plots.iter().map(|plot| sized(plot, usual, room)).collect();
     let mut out = Scene::default();
     let top = if title.is_empty() { 0.0 } else { TITLE + 2.0 * MARGIN };
     let widths: Vec<f64> = (0..columns)

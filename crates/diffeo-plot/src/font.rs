@@ -4,7 +4,9 @@
 //! mathematics by `pyftsubset --no-hinting --layout-features=""`.
 
 use std::sync::OnceLock;
-use ttf_parser::{Face, GlyphId};
+use ttf_parser::Face;
+#[cfg(feature = "png")]
+use ttf_parser::GlyphId;
 
 static DATA: &[u8] = include_bytes!("../font/Inter-subset.ttf");
 
@@ -15,6 +17,7 @@ pub fn face() -> Option<&'static Face<'static>> {
 }
 
 /// The outline of a character; that of a missing one where the font lacks it.
+#[cfg(feature = "png")]
 pub fn glyph(c: char) -> GlyphId {
     face().and_then(|face| face.glyph_index(c)).unwrap_or(GlyphId(0))
 }

@@ -16,6 +16,7 @@ mod layout;
 mod model;
 #[cfg(feature = "png")]
 mod png;
+mod read;
 mod scene;
 mod svg;
 mod terminal;
@@ -26,6 +27,7 @@ pub use check::{check, notes, summary, Problem};
 pub use model::{Axis, Figure, Layer, Mark, Plot};
 #[cfg(feature = "png")]
 pub use png::{png, TooLarge};
-pub use svg::svg;
+pub use read::{read, Value};
+pub use svg::{svg, svg_within};
 pub use terminal::{terminal, Style};
 pub use vega::vega_lite;

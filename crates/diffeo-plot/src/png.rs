@@ -27,7 +27,7 @@ pub struct TooLarge;
 /// # Errors
 /// It is too large.
 pub fn png(plot: &Plot) -> Result<Vec<u8>, TooLarge> {
-    let Scene { width, height, shapes } = scene(plot);
+    let Scene { width, height, shapes } = scene(plot, f64::INFINITY);
     let pixels = |x: f64| (x as f32 * SCALE).ceil() as u32;
     if width * height * f64::from(SCALE * SCALE) > MOST {
         return Err(TooLarge);

@@ -7,7 +7,13 @@ use std::fmt::Write;
 
 /// The picture of a plot as SVG. The same plot gives the same text.
 pub fn svg(plot: &Plot) -> String {
-    let Scene { width, height, shapes } = scene(plot);
+    svg_within(plot, f64::INFINITY)
+}
+
+/// The same for so many pixels of width: where the plot does not say its size, it is laid out for that, but not below 300
+/// for a figure.
+pub fn svg_within(plot: &Plot, room: f64) -> String {
+    let Scene { width, height, shapes } = scene(plot, room);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
          font-family=\"Inter, Helvetica, Arial, sans-serif\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"

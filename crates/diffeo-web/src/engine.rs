@@ -18,7 +18,7 @@ const NAME: &str = "program.deo";
 /// | `lsp` | `method`, `params` of the Language Server Protocol | `result` or `error` |
 /// | `check` | | `diagnostics`, `definitions` |
 /// | `format` | | `text`, or null where the program has errors |
-/// | `run` | `seconds`, `bytes` | `values`, `messages`, `lines` |
+/// | `run` | `seconds`, `bytes`; `room`, the width of pictures in pixels | `values`, `messages`, `lines` |
 /// | `show` | `name`, `form`, `at` | `text` or `graph`, `messages` |
 /// | `forms` | | `forms`: the forms of `show` |
 pub struct Engine {
@@ -86,7 +86,8 @@ impl Engine {
                     seconds: request["seconds"].as_f64().unwrap_or(f64::INFINITY),
                     bytes: request["bytes"].as_u64().map_or(usize::MAX, |bytes| bytes as usize),
                 };
-                run::run(&mut session, module, self.host, bounds)
+                let room = request["room"].as_f64().unwrap_or(f64::INFINITY);
+                run::run(&mut session, module, self.host, bounds, room)
             }
             "show" => {
                 let (mut session, module) = self.loaded(text);

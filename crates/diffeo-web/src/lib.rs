@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `engine.rs` | [`Engine`]: the requests |
 //! | `run.rs` | running a program's definitions, within bounds on time and memory |
+//! | `pictures.rs` | the plots in values, drawn |
 //! | `table.rs` | values that are tables |
 //! | `show.rs` | a definition in the forms of the papers |
 //! | `graph.rs` | a Delta as a graph, Figure 12 of Krawiec et al. |
@@ -17,6 +18,7 @@ mod engine;
 #[allow(unsafe_code)]
 mod exports;
 mod graph;
+mod pictures;
 mod run;
 mod show;
 mod table;

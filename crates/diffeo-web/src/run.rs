@@ -3,14 +3,15 @@
 //! What always holds: a run ends within its bounds on time and memory, with a message that says where it was.
 
 use crate::engine::messages;
-use crate::table;
+use crate::{pictures, table};
 use diffeo_base::{Diagnostic, Name, SourceMap};
 use diffeo_calculus::eval::{Exceeded, Limits, Machine, MemoryLimit, Options};
-use diffeo_calculus::show::{real, show};
+use diffeo_calculus::show::real;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_front::query::SymbolKind;
 use diffeo_front::{Entry, ModuleId, NotConverged, Session};
+use diffeo_plot_values::show;
 use serde_json::{json, Value as Json};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -69,8 +70,14 @@ pub(crate) fn options(host: Host, bounds: Bounds, start: f64) -> Options {
     Options { max_stack: STACK, limits, ..Options::default() }
 }
 
-/// Runs what a program defines.
-pub(crate) fn run(session: &mut Session, module: ModuleId, host: Host, bounds: Bounds) -> Json {
+/// Runs what a program defines. `room` is the width in pixels that pictures have.
+pub(crate) fn run(
+    session: &mut Session,
+    module: ModuleId,
+    host: Host,
+    bounds: Bounds,
+    room: f64,
+) -> Json {
     if session.has_errors() {
         let told = messages(session, module, &session.diagnostics());
         return json!({ "values": [], "messages": told, "lines": [] });
@@ -123,7 +130,11 @@ pub(crate) fn run(session: &mut Session, module: ModuleId, host: Host, bounds: B
         });
         said.extend(machine.take_warnings().iter().map(|w| w.to_diagnostic()));
         match result {
-            Ok(value) => values.push(shown(session, module, entry, &value)),
+            Ok(value) => {
+                let (pictures, told) = pictures::pictures(entry, &value, room);
+                values.push(shown(session, module, entry, &value, pictures));
+                said.extend(told);
+            }
             Err(error) => {
                 said.push(error.to_diagnostic());
                 break;
@@ -146,12 +157,23 @@ pub(crate) fn run(session: &mut Session, module: ModuleId, host: Host, bounds: B
     json!({ "values": values, "messages": messages(session, module, &said), "lines": lines })
 }
 
-/// A value with its name and type; as a table, where it is one.
-fn shown(session: &mut Session, module: ModuleId, entry: &Entry, value: &Value) -> Json {
-    let (ty, datas) = match &entry.ty {
-        Ty::Fun(f) => (&f.1, &entry.program.datas),
-        ty => (ty, &entry.program.datas),
-    };
+/// The type of a constant, or of what a function gives.
+pub(crate) fn result(entry: &Entry) -> &Ty {
+    match &entry.ty {
+        Ty::Fun(f) => &f.1,
+        ty => ty,
+    }
+}
+
+/// A value with its name and type; as a table, where it is one; with the pictures of the plots in it.
+fn shown(
+    session: &mut Session,
+    module: ModuleId,
+    entry: &Entry,
+    value: &Value,
+    pictures: Vec<Json>,
+) -> Json {
+    let (ty, datas) = (result(entry), &entry.program.datas);
     let mut text = laid_out(show(value, ty, datas));
     if let Some((end, _)) = text.char_indices().nth(MOST_SHOWN) {
         text.truncate(end);
@@ -164,7 +186,7 @@ fn shown(session: &mut Session, module: ModuleId, entry: &Entry, value: &Value) 
         "type": ty_text,
         "text": text,
         "table": table::table(value, ty, datas),
-        "svg": null,
+        "pictures": pictures,
     })
 }
 

@@ -1,8 +1,8 @@
 //! Values that are tables: arrays of records, of tuples and of rows, of numbers, texts and truth values.
 
-use diffeo_calculus::show::show;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
+use diffeo_plot_values::show;
 use serde_json::{json, Value as Json};
 
 /// How many rows and columns are shown.

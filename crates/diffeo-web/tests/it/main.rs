@@ -53,6 +53,81 @@ fn what_is_wrong_has_its_place() {
     assert_eq!(answer["lines"], json!([]));
 }
 
+/// The names of the pictures of a value, each of which has a text that is looked for.
+fn drawn(value: &Value, text: &str) -> Vec<String> {
+    let pictures = value["pictures"].as_array().expect("pictures");
+    let name = |picture: &Value| {
+        let svg = picture["svg"].as_str().expect("text");
+        assert!(svg.starts_with("<svg ") && svg.contains(text), "{svg}");
+        picture["name"].as_str().expect("a name").to_string()
+    };
+    pictures.iter().map(name).collect()
+}
+
+#[test]
+fn plots_are_drawn() {
+    let answer = run("import plot\ndef main = plot.line([0.0, 1.0], [2.0, 3.0])\n");
+    let value = &answer["values"][0];
+    assert_eq!(value["text"], "<plot: line of 2 points>");
+    assert_eq!(drawn(value, "width=\"640\" height=\"400\""), [""]);
+    assert_eq!(answer["messages"], json!([]));
+
+    let text = "import plot
+type Report = Plain(String) | Illustrated(String, plot.Plot)
+def at(y: Real) = plot.hline(y) |> plot.title(\"here\", _)
+def main = {
+  pair = (1.0, at(2.0)),
+  all = list[at(3.0), at(4.0)],
+  rows = [[at(5.0)], [at(6.0)]],
+  some = Just(at(7.0)),
+  report = Illustrated(\"a\", at(8.0)),
+  none = Plain(\"b\")
+}
+";
+    let answer = run(text);
+    let names = drawn(&answer["values"][0], ">here<");
+    let all = ["all.0", "all.1", "pair.1", "report.Illustrated.1", "rows.0.0", "rows.1.0", "some"];
+    assert_eq!(names, all, "{answer}");
+    let shown = answer["values"][0]["text"].as_str().expect("text");
+    assert!(shown.contains("some = Just(<plot \"here\": horizontal line>)"), "{shown}");
+}
+
+#[test]
+fn plots_are_as_wide_as_there_is_room() {
+    let text = "import plot\ndef p = plot.hline(1.0)\ndef main = (p, plot.grid(2, [p, p]), plot.size(500, 100, p))\n";
+    let request = json!({ "do": "run", "text": text, "seconds": 5.0, "room": 350 });
+    let answer = ask(&request);
+    let pictures = answer["values"][0]["pictures"].as_array().expect("pictures");
+    let sizes: Vec<&str> = pictures
+        .iter()
+        .map(|p| {
+            p["svg"].as_str().and_then(|svg| svg.split("viewBox=\"0 0 ").nth(1)).expect("a size")
+        })
+        .map(|rest| rest.split('"').next().unwrap_or_default())
+        .collect();
+    assert_eq!(sizes, ["350 245", "600 210", "500 100"]);
+}
+
+#[test]
+fn a_plot_that_is_wrong_is_told() {
+    let text = "import plot\ndef bad = plot.hline(1.0) |> plot.color(\"plaid\", _)\ndef log = [plot.line([1.0, 2.0], [-1.0, 1.0]) |> plot.log_y]\n";
+    let answer = run(text);
+    let message = |i: usize| answer["messages"][i]["message"].as_str().unwrap_or_default();
+    assert!(message(0).starts_with("the plot `bad` cannot be drawn: layer 1 (horizontal line) has the colour \"plaid\", which is none of blue"), "{answer}");
+    assert_eq!(answer["messages"][0]["severity"], "error");
+    assert_eq!(answer["messages"][0]["code"], "plot");
+    assert_eq!(answer["messages"][0]["range"]["start"], json!({ "line": 1, "character": 4 }));
+    assert_eq!(answer["values"][0]["pictures"], json!([]));
+    assert_eq!(
+        message(1),
+        "in the plot `log.0`, layer 1 (line): 1 of 4 numbers left out, a logarithmic axis has no place for 0 and below"
+    );
+    assert_eq!(drawn(&answer["values"][1], "</svg>"), ["0"]);
+    let answer = run("import plot\ndef main = [plot.hline(1.0) for i < 101]\n");
+    assert_eq!(answer["messages"][0]["message"], "`main` has 101 plots: the first 100 are drawn");
+    assert_eq!(drawn(&answer["values"][0], "</svg>").len(), 100);
+}
+
 #[test]
 fn a_definition_is_checked_laid_out_and_asked_about() {
     let text = "def  f(x:Real)=x*x";
