@@ -2,28 +2,18 @@
 
 import ctypes
 import json
-import os
-import pathlib
 import shutil
 import subprocess
 
 import numpy as np
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def program():
-    """The program `diffeo`: the one that DIFFEO names, else one that was built here."""
-    named = [pathlib.Path(os.environ["DIFFEO"])] if "DIFFEO" in os.environ else []
-    found = [path for path in [*named, *(ROOT / "target" / how / "diffeo" for how in ("release", "quick"))] if path.exists()]
-    if not found or not shutil.which("cc"):
-        pytest.skip("there is no program `diffeo` in target/, or no C compiler")
-    return found[0]
+from built import program
 
 
 def build(folder, text, *arguments, fails=False):
     """Builds a library `model`; gives its folder, or what was printed if that fails."""
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
     (folder / "model.deo").write_text(text)
     command = [program(), "build", "model.deo", "-o", "lib", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)

@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from built import program
 
 pytest.importorskip("ipykernel")
 jupyter_client = pytest.importorskip("jupyter_client")
@@ -153,3 +154,32 @@ def test_the_protocol(client):
     unittest.defaultTestLoader.loadTestsFromTestCase(Diffeo).run(result)
     assert result.testsRun > 3
     assert not result.errors and not result.failures, [*result.errors, *result.failures]
+
+
+def test_the_command_line_installs_and_removes_it(tmp_path):
+    def jupyter(*arguments):
+        command = [program(), "jupyter", *arguments, "--python", sys.executable]
+        environment = {**os.environ, "JUPYTER_DATA_DIR": str(tmp_path / "data"), "JUPYTER_PATH": ""}
+        return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+    prefix = tmp_path / "prefix"
+    for place, folder in [
+        ([], tmp_path / "data" / "kernels" / "diffeo"),
+        (["--prefix", str(prefix)], prefix / "share" / "jupyter" / "kernels" / "diffeo"),
+    ]:
+        for _ in range(2):
+            done = jupyter("install", *place)
+            assert (done.returncode, done.stdout) == (0, f"the kernel is in {folder}\n"), done
+        specification = json.loads((folder / "kernel.json").read_text())
+        assert specification["argv"][:3] == [sys.executable, "-m", "diffeo.kernel"]
+        done = jupyter("remove", *place)
+        assert (done.returncode, done.stdout) == (0, f"the kernel is no longer in {folder}\n"), done
+        assert not folder.exists()
+        done = jupyter("remove", *place)
+        assert done.returncode == 1 and f"the kernel is not removed: there is no {folder}" in done.stderr, done
+    jupyter("install")
+    done = jupyter("remove", "--prefix", str(prefix))
+    assert f"; Jupyter finds the kernel in {tmp_path / 'data'}" in done.stderr, done
+    (tmp_path / "file").write_text("")
+    done = jupyter("install", "--prefix", str(tmp_path / "file"))
+    assert done.returncode == 1 and "the kernel is not installed: " in done.stderr and "Not a directory" in done.stderr, done

@@ -2,10 +2,12 @@
 
 mod build;
 mod form;
+mod jupyter;
 mod values;
 
 pub use build::BuildArgs;
 pub use form::Form;
+pub use jupyter::{JupyterAction, JupyterArgs, KernelArgs};
 
 use crate::plot::Format;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -91,6 +93,8 @@ pub enum Command {
     Build(BuildArgs),
     /// Serve editors: the Language Server Protocol on standard input and output
     Lsp,
+    /// Install the kernel for notebooks in Jupyter, or remove it
+    Jupyter(JupyterArgs),
     /// Print the completions of the command line for a shell
     Completions(CompletionsArgs),
     /// Print the man page, or write the pages of all commands to a folder

@@ -13,6 +13,7 @@ mod doc;
 mod excerpt;
 mod fmt;
 mod grad;
+mod jupyter;
 mod lsp;
 mod new;
 mod outputs;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
         | Command::Check(_)
         | Command::Fmt(_)
         | Command::Lsp
+        | Command::Jupyter(_)
         | Command::Completions(_)
         | Command::Man(_) => None,
     };
@@ -107,6 +109,7 @@ fn main() -> ExitCode {
             messages.report(&diffeo_base::SourceMap::default(), &[d]);
             Stop::Refused
         }),
+        Command::Jupyter(args) => jupyter::jupyter(&args, messages),
         Command::Completions(args) => print::completions(args.shell),
         Command::Man(args) => print::man(args.dir.as_deref()),
     };

@@ -1,4 +1,4 @@
-"""The kernel for Jupyter: `python -m diffeo.kernel install`, then notebooks in Diffeo.
+"""The kernel for Jupyter: `diffeo jupyter install`, or `python -m diffeo.kernel install`, then notebooks in Diffeo.
 
 A cell has definitions, and an expression behind them whose value is shown. Later cells see earlier ones, and may
 define their names anew: what uses them sees the new ones.
@@ -226,20 +226,27 @@ class DiffeoKernel(Kernel):
         return {"status": "ok", "restart": restart}
 
 
-def install(arguments):
-    """Writes the kernel's specification to where Jupyter looks for it."""
+def _prefix(action, arguments):
+    """The folder that the options name; None for the user's own."""
     import argparse
-    import tempfile
 
-    from jupyter_client.kernelspec import KernelSpecManager
-
-    parser = argparse.ArgumentParser("python -m diffeo.kernel install", description="Makes the kernel known to Jupyter.")
+    texts = {"install": "Makes the kernel known to Jupyter.", "remove": "Takes the kernel away from Jupyter."}
+    parser = argparse.ArgumentParser(f"python -m diffeo.kernel {action}", description=texts[action])
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--user", action="store_true", help="for this user (the default)")
     where.add_argument("--sys-prefix", action="store_true", help="for this environment of Python")
     where.add_argument("--prefix", help="below this folder")
     given = parser.parse_args(arguments)
-    prefix = sys.prefix if given.sys_prefix else given.prefix
+    return sys.prefix if given.sys_prefix else given.prefix
+
+
+def install(arguments):
+    """Writes the kernel's specification to where Jupyter looks for it."""
+    import tempfile
+
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    prefix = _prefix("install", arguments)
     specification = {
         "argv": [sys.executable, "-m", "diffeo.kernel", "-f", "{connection_file}"],
         "display_name": "Diffeo",
@@ -254,10 +261,34 @@ def install(arguments):
     print(f"the kernel is in {made}")
 
 
+def remove(arguments):
+    """Removes what `install` has written."""
+    import shutil
+
+    from jupyter_client.kernelspec import KernelSpecManager
+    from jupyter_core.paths import jupyter_data_dir
+
+    prefix = _prefix("remove", arguments)
+    data = os.path.join(prefix, "share", "jupyter") if prefix else jupyter_data_dir()
+    folder = os.path.join(data, "kernels", "diffeo")
+    if os.path.islink(folder):
+        os.remove(folder)
+    elif os.path.isdir(folder):
+        shutil.rmtree(folder)
+    else:
+        elsewhere = KernelSpecManager().find_kernel_specs().get("diffeo")
+        sys.exit(f"there is no {folder}" + (f"; Jupyter finds the kernel in {elsewhere}" if elsewhere else ""))
+    print(f"the kernel is no longer in {folder}")
+
+
 def main():
-    """Installs the kernel, or runs it as Jupyter does."""
-    if sys.argv[1:2] == ["install"]:
-        install(sys.argv[2:])
+    """Installs or removes the kernel, or runs it as Jupyter does."""
+    actions = {"install": install, "remove": remove}
+    if action := actions.get(sys.argv[1] if len(sys.argv) > 1 else ""):
+        try:
+            action(sys.argv[2:])
+        except OSError as error:
+            sys.exit(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         return
     from ipykernel.kernelapp import IPKernelApp
 

@@ -7,9 +7,20 @@ use std::process::Stdio;
 #[test]
 fn every_command_explains_itself() {
     let folder = Folder::new();
-    for command in
-        ["", "run", "eval", "grad", "sample", "check", "fmt", "show", "build", "completions", "man"]
-    {
+    for command in [
+        "",
+        "run",
+        "eval",
+        "grad",
+        "sample",
+        "check",
+        "fmt",
+        "show",
+        "build",
+        "jupyter",
+        "completions",
+        "man",
+    ] {
         let args: Vec<&str> = [command, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
         let done = folder.run(&args);
         assert_eq!((done.status, &*done.err), (0, ""));

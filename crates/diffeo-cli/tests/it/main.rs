@@ -9,6 +9,7 @@ mod examples;
 mod fmt;
 mod gradient_page;
 mod gradients;
+mod jupyter;
 mod kept;
 mod limits;
 mod lsp;
