@@ -201,22 +201,25 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
     let sampled = program.sample(&args.entry, &data, &options);
     watch::keep(false);
     line.clear();
-    let samples = sampled.map_err(|error| match watch::over().map_or_else(|| limits.check(), Err) {
-        Err(bound) => {
-            let message = format!("{}, while sampling `{}`", bound.message(), args.entry);
-            let d = Diagnostic::error(bound.code(), Span::NONE, message);
-            let nothing = match options.method {
-                Method::Nuts => "no chain has a draw behind its warm-up: there are none to keep",
-                Method::Laplace | Method::MeanField => "there are no draws to keep",
-            };
-            shell.report(&[match bound {
-                Exceeded::Interrupt | Exceeded::Time(_) => d.note(nothing),
-                Exceeded::Memory(_) => d,
-            }]);
-            Stop::Refused
-        }
-        Ok(()) => refused(&shell, &error),
-    })?;
+    let samples =
+        sampled.map_err(|error| match watch::over().map_or_else(|| limits.check(), Err) {
+            Err(bound) => {
+                let message = format!("{}, while sampling `{}`", bound.message(), args.entry);
+                let d = Diagnostic::error(bound.code(), Span::NONE, message);
+                let nothing = match options.method {
+                    Method::Nuts => {
+                        "no chain has a draw behind its warm-up: there are none to keep"
+                    }
+                    Method::Laplace | Method::MeanField => "there are no draws to keep",
+                };
+                shell.report(&[match bound {
+                    Exceeded::Interrupt | Exceeded::Time(_) => d.note(nothing),
+                    Exceeded::Memory(_) => d,
+                }]);
+                Stop::Refused
+            }
+            Ok(()) => refused(&shell, &error),
+        })?;
     shell.phase("write", "writing the draws".to_string());
     let mut files = Vec::new();
     if let Some(out) = &args.out {

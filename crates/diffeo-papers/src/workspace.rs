@@ -327,13 +327,13 @@ impl Workspace {
         &mut self,
         system: &System,
         outer: &[System],
-        source: Source,
+        source: CodeSource,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)> {
         let (source, captured) = self.before(outer, source, captured)?;
         match self.before(std::slice::from_ref(system), source, captured)? {
-            (Source::Definition(_), _) => None,
-            (Source::Local(parameter), captured) => {
+            (CodeSource::Definition(_), _) => None,
+            (CodeSource::Local(parameter), captured) => {
                 let (variables, values): (Vec<u32>, Vec<Value>) = captured.into_iter().unzip();
                 let made = self.environment_varies(system, parameter, &variables)?;
                 Some((self.through(outer, made), Some(environment(values))))
@@ -753,7 +753,7 @@ impl Translator for Workspace {
         &mut self,
         system: &System,
         outer: &[System],
-        source: Source,
+        source: CodeSource,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)> {
         Workspace::varying(self, system, outer, source, captured)

@@ -48,7 +48,7 @@ pub trait Translator {
         &mut self,
         system: &System,
         outer: &[System],
-        source: Source,
+        source: CodeSource,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)>;
 
