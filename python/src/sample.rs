@@ -4,8 +4,10 @@ use crate::error::{error, message};
 use crate::given::{Given, ValuePath};
 use crate::program::PyFunction;
 use crate::taken;
-use diffeo::{Array, Chain, Names, SampleOptions, Samples, Step, Summary, Type, Value, Variable};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
+use diffeo::{
+    Array, Chain, Method, Names, SampleOptions, Samples, Step, Summary, Type, Value, Variable,
+};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
@@ -15,6 +17,7 @@ fn options(given: &Bound<'_, PyDict>, host: diffeo::HostOptions) -> PyResult<Sam
     let mut options = SampleOptions { host, ..SampleOptions::default() };
     for (key, value) in given.iter() {
         match key.extract::<String>()?.as_str() {
+            "method" => options.method = method(&value)?,
             "chains" => options.chains = value.extract()?,
             "warmup" => options.warmup = value.extract()?,
             "draws" => options.draws = value.extract()?,
@@ -41,6 +44,18 @@ fn options(given: &Bound<'_, PyDict>, host: diffeo::HostOptions) -> PyResult<Sam
         }
     }
     Ok(options)
+}
+
+/// What draws come from, by the names of the command line.
+fn method(name: &Bound<'_, PyAny>) -> PyResult<Method> {
+    match name.extract::<String>()?.as_str() {
+        "nuts" => Ok(Method::Nuts),
+        "laplace" => Ok(Method::Laplace),
+        "meanfield" => Ok(Method::MeanField),
+        other => Err(PyValueError::new_err(format!(
+            "sample has no method {other:?}: it is one of \"nuts\", \"laplace\" and \"meanfield\""
+        ))),
+    }
 }
 
 /// Draws of variables, by name: arrays of chains, draws, and the sizes of the variable.
@@ -87,6 +102,11 @@ fn statistics<'py>(py: Python<'py>, samples: &Samples) -> PyResult<Bound<'py, Py
         )
     };
     out.set_item("lp", reals(&|c| c.log_density.clone())?)?;
+    if samples.approximation.is_some() {
+        // Independent draws have nothing else to tell.
+        out.set_item("log_q", reals(&|c| c.log_approximation.clone())?)?;
+        return Ok(out);
+    }
     out.set_item("acceptance_rate", reals(&|c| c.accept.clone())?)?;
     out.set_item("energy", reals(&|c| c.energy.clone())?)?;
     out.set_item("step_size", reals(&|c| vec![c.step_size; c.energy.len()])?)?;
@@ -122,7 +142,7 @@ fn summaries<'py>(py: Python<'py>, all: &[(String, Summary)]) -> PyResult<Bound<
 }
 
 /// Draws from the distribution whose log density a function is: a dictionary of `posterior`, `predictions`, `sample_stats`,
-/// `summary` and `warnings`.
+/// `summary`, `warnings` and, of an approximation, `approximation`.
 pub fn sample<'py>(
     py: Python<'py>,
     function: &diffeo::Function,
@@ -166,6 +186,13 @@ pub fn sample<'py>(
     let summary = summaries(py, &samples.summaries)?;
     summary.update(summaries(py, &samples.predicted)?.as_mapping())?;
     out.set_item("summary", summary)?;
+    if let Some(found) = &samples.approximation {
+        let known = PyDict::new(py);
+        known.set_item("log_evidence", found.log_evidence)?;
+        known.set_item("converged", found.converged)?;
+        known.set_item("pareto_k", found.pareto_k)?;
+        out.set_item("approximation", known)?;
+    }
     let warnings: PyResult<Vec<_>> = samples.advice.iter().map(|m| message(py, m)).collect();
     out.set_item("warnings", PyList::new(py, warnings?)?)?;
     Ok(out)

@@ -18,6 +18,7 @@ def replicate({mu, tau, z}: {mu: Real, tau: Real, z: [n]Real}, {sigma}: {sigma: 
   {y_new = [normal_sample(mu + tau * z[i], sigma[i], k) for (i, k) in enumerate(random.split_many(n, key))]}
 def normal({x}: {x: Real}) -> Real = -0.5 * x * x
 def flat({x}: {x: Real}) -> Real = -sqrt(x - 10.0)
+def growing({x}: {x: Real}) -> Real = x
 def free = {x = bayes.Free}
 """
 
@@ -48,6 +49,34 @@ def test_the_seed_decides(model):
 
     np.testing.assert_array_equal(draws(1), draws(1, threads=1))
     assert not np.array_equal(draws(1), draws(2))
+
+
+def test_approximations(model):
+    def draws(method, **options):
+        return diffeo.sample(model.normal, parameters="free", method=method, convert=False, draws=500, **options)
+
+    near = draws("laplace", chains=2)
+    x, stats = near["posterior"]["x"], near["sample_stats"]
+    assert x.shape == (2, 500) and set(stats) == {"lp", "log_q"}
+    # The density is a normal one without its constant.
+    np.testing.assert_allclose(stats["lp"], -0.5 * x**2)
+    np.testing.assert_allclose(stats["lp"] - stats["log_q"], 0.5 * np.log(2 * np.pi), atol=1e-9)
+    assert near["approximation"]["converged"]
+    assert np.isclose(near["approximation"]["log_evidence"], 0.5 * np.log(2 * np.pi))
+    assert abs(draws("meanfield")["approximation"]["log_evidence"] - 0.5 * np.log(2 * np.pi)) < 0.05
+    np.testing.assert_array_equal(draws("nuts")["posterior"]["x"], draws("nuts")["posterior"]["x"])
+    assert "approximation" not in draws("nuts")
+    with pytest.raises(ValueError, match='no method "vi".*meanfield'):
+        draws("vi")
+    with pytest.raises(diffeo.Error, match="no maximum"):
+        diffeo.sample(model.growing, parameters="free", method="laplace")
+
+
+def test_an_approximation_is_told_to_arviz(model):
+    pytest.importorskip("arviz")
+    found = diffeo.sample(model.normal, parameters="free", method="laplace", draws=100)
+    assert found["posterior"].attrs["method"] == "laplace" and found["posterior"].attrs["pareto_k"] < 0.7
+    assert "log_q" in found["sample_stats"]
 
 
 def test_arviz_takes_them(model):
