@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Tests what is here from a clean clone: needs Node 20.6, a C and a C++ compiler, Python 3.9. Stops at the first failure.
+# The language server is tested where the program is built.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -41,6 +42,12 @@ step "vscode: grammar, configuration and commands"
 npm test
 step "vscode: the package"
 npm run package
+
+step "lsp: the packages"
+cd ../lsp
+install
+step "lsp: edits, after which the server says what \`diffeo check\` does"
+npm test
 
 step "pygments: an environment"
 cd ../pygments

@@ -1,6 +1,7 @@
 //! Source files and places in them.
 
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A file of a [`SourceMap`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -53,10 +54,10 @@ struct File {
     line_starts: Vec<usize>,
 }
 
-/// The source files of a session, by [`FileId`].
+/// The source files of a session, by [`FileId`]. Copies share their texts.
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
-    files: Vec<File>,
+    files: Vec<Arc<File>>,
 }
 
 impl SourceMap {
@@ -65,7 +66,7 @@ impl SourceMap {
         let text = text.into();
         let line_starts =
             std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
-        self.files.push(File { name: name.into(), text, line_starts });
+        self.files.push(Arc::new(File { name: name.into(), text, line_starts }));
         FileId(self.files.len() as u32 - 1)
     }
 

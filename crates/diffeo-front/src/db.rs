@@ -168,8 +168,8 @@ pub struct AliasInfo {
 pub struct Db {
     /// The source files.
     pub sources: SourceMap,
-    /// The modules.
-    pub modules: Vec<ModuleData>,
+    /// The modules, which copies of a session share.
+    pub modules: Vec<Rc<ModuleData>>,
     /// The definitions.
     pub defs: Vec<DefInfo>,
     /// The variant types.
@@ -194,7 +194,7 @@ impl Db {
 
     /// A module, to change.
     pub fn module_mut(&mut self, id: ModuleId) -> &mut ModuleData {
-        &mut self.modules[id.0 as usize]
+        Rc::make_mut(&mut self.modules[id.0 as usize])
     }
 
     /// A definition.

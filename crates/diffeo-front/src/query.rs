@@ -2,12 +2,12 @@
 //!
 //! Queries answer for programs with errors, too: they leave out what is not known.
 
-use crate::db::{DefId, ModuleId, Res};
+use crate::db::{DefId, ModuleData, ModuleId, Res, SizeRes};
 use crate::display::{scheme, TypePrinter};
 use crate::types::Ty;
 use crate::Session;
 use diffeo_base::{Name, Span};
-use diffeo_syntax::ast::{ExprKind, Ident, Item, PatId, PatKind};
+use diffeo_syntax::ast::{ExprKind, Ident, Item, PatId, PatKind, SizeExpr, TypeKind};
 
 /// The name at a position.
 #[derive(Clone, PartialEq, Debug)]
@@ -72,6 +72,14 @@ pub struct Occurrence {
 enum Meaning {
     Local(PatId),
     Def(DefId),
+}
+
+/// The sizes in types of a module that are the values of variables: `[n]Real` where `n` is an Int.
+fn sizes(m: &ModuleData) -> impl Iterator<Item = (PatId, Span)> + '_ {
+    m.size_res.iter().filter_map(|(id, res)| match (res, &m.ast.types[*id].kind) {
+        (SizeRes::Local(pat), TypeKind::Array(SizeExpr::Named(size), _)) => Some((*pat, size.span)),
+        _ => None,
+    })
 }
 
 impl Session {
@@ -161,7 +169,9 @@ impl Session {
         }
         let vars = m.ast.pats.iter();
         let mut vars = vars.filter(|(_, p)| holds(p.span) && matches!(p.kind, PatKind::Var(_)));
-        vars.next().map(|(id, _)| Meaning::Local(id))
+        let var = vars.next().map(|(id, _)| id);
+        var.or_else(|| sizes(m).find(|(_, span)| holds(*span)).map(|(pat, _)| pat))
+            .map(Meaning::Local)
     }
 
     /// Where the name at a place stands in its module, its definition included; in order.
@@ -176,7 +186,10 @@ impl Session {
         let used = m.res.iter().filter(|(_, res)| same(res)).map(|(id, _)| m.ast.exprs[*id].span);
         let mut spans: Vec<Span> = used.collect();
         match meaning {
-            Meaning::Local(pat) => spans.push(m.ast.pats[pat].span),
+            Meaning::Local(pat) => {
+                spans.push(m.ast.pats[pat].span);
+                spans.extend(sizes(m).filter(|(of, _)| *of == pat).map(|(_, span)| span));
+            }
             Meaning::Def(def) if self.db().def(def).module == module => {
                 spans.push(self.db().def(def).span);
             }

@@ -231,7 +231,7 @@ impl Session {
     ) -> ModuleId {
         let id = ModuleId(self.db.modules.len() as u32);
         let ast = Rc::new(ast);
-        self.db.modules.push(ModuleData {
+        self.db.modules.push(Rc::new(ModuleData {
             name: Name::new(name),
             file,
             path: path.clone(),
@@ -249,7 +249,7 @@ impl Session {
             annotations: HashMap::new(),
             local_sizes: HashMap::new(),
             size_values: HashMap::new(),
-        });
+        }));
         if let Some(path) = &path {
             self.by_path.insert(path.clone(), id);
         }

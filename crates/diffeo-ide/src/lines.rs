@@ -25,12 +25,20 @@ impl<'s> LineIndex<'s> {
         }
     }
 
-    /// Line and column of a byte.
+    /// A line without its end, and where it begins.
+    fn line(self, line: usize) -> Option<(usize, &'s str)> {
+        let range = self.sources.line_range(self.file, line)?;
+        let text = &self.text()[range.clone()];
+        let text = text.strip_suffix('\n').map_or(text, |l| l.strip_suffix('\r').unwrap_or(l));
+        Some((range.start, text))
+    }
+
+    /// Line and column of a byte; there is no column within the end of a line.
     pub fn place(self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.text().len());
         let line = self.sources.line_index(self.file, offset);
-        let start = self.sources.line_range(self.file, line).map_or(0, |range| range.start);
-        let before = self.text().get(start..offset).unwrap_or("");
+        let (start, text) = self.line(line).unwrap_or((0, ""));
+        let before = text.get(..(offset - start).min(text.len())).unwrap_or("");
         (line, before.chars().map(|c| self.width(c)).sum())
     }
 
@@ -51,11 +59,9 @@ impl<'s> LineIndex<'s> {
     pub fn offset(self, position: &Value) -> usize {
         let line = position["line"].as_u64().unwrap_or(0) as usize;
         let column = position["character"].as_u64().unwrap_or(0) as usize;
-        let Some(range) = self.sources.line_range(self.file, line) else {
-            return self.text().len();
-        };
-        let (mut at, mut units) = (range.start, 0);
-        for c in self.text()[range].chars().take_while(|c| *c != '\n') {
+        let Some((start, text)) = self.line(line) else { return self.text().len() };
+        let (mut at, mut units) = (start, 0);
+        for c in text.chars() {
             if units >= column {
                 break;
             }

@@ -1,6 +1,6 @@
 //! The server: which texts are open, and what is asked about them.
 //!
-//! Every change is checked anew on a copy of a session that has the prelude, which takes milliseconds: nothing is kept of
+//! Every change is checked anew on a copy of a session that has the library, which takes milliseconds: nothing is kept of
 //! texts that are gone. Files that are open count as the editor shows them, also for those that import them. A request
 //! for a text that has changed since is answered by the new text.
 
@@ -38,7 +38,7 @@ pub enum Refusal {
 
 /// A language server.
 pub struct Server {
-    /// A session with the prelude, to be copied.
+    /// A session with the prelude and the modules of the library that were imported so far, to be copied.
     fresh: Session,
     documents: HashMap<String, Document>,
     /// By address, what was found out about the texts as they are.
@@ -83,7 +83,7 @@ impl Server {
     pub fn capabilities(&self) -> Value {
         json!({
             "positionEncoding": if self.utf8 { "utf-8" } else { "utf-16" },
-            "textDocumentSync": { "openClose": true, "change": 1, "save": true },
+            "textDocumentSync": { "openClose": true, "change": 2, "save": true },
             "hoverProvider": true,
             "definitionProvider": true,
             "referencesProvider": true,
@@ -107,6 +107,7 @@ impl Server {
     fn checked(&mut self, uri: &str) -> Option<&mut CheckedText> {
         if !self.checked.contains_key(uri) {
             let document = self.documents.get(uri)?;
+            self.fresh.prepare(&document.text);
             let mut session = self.fresh.clone();
             for open in self.documents.values() {
                 if let Some(path) = &open.path {
@@ -135,10 +136,10 @@ impl Server {
                 self.documents.insert(uri.clone(), Document { path, text, version });
             }
             "textDocument/didChange" => {
-                let changes = params["contentChanges"].as_array();
-                let text = changes.and_then(|all| all.last()).and_then(|c| c["text"].as_str());
-                if let (Some(open), Some(text)) = (self.documents.get_mut(&uri), text) {
-                    open.text = text.to_string();
+                let changes = params["contentChanges"].as_array().map_or(&[][..], Vec::as_slice);
+                let utf8 = self.utf8;
+                if let Some(open) = self.documents.get_mut(&uri) {
+                    changes.iter().for_each(|change| edit(&mut open.text, change, utf8));
                     open.version = document["version"].as_i64().unwrap_or(open.version + 1);
                 }
             }
@@ -239,6 +240,7 @@ impl Server {
                 let uses = session.uses(module, at());
                 uses.iter().map(|span| json!({ "range": range(*span) })).collect()
             }
+            "prepareRename" if elsewhere(session, module, at()).is_some() => Value::Null,
             "prepareRename" => {
                 let (at, uses) = (at(), session.uses(module, at()));
                 let here = |span: &&Span| span.start as usize <= at && at <= span.end as usize;
@@ -253,6 +255,9 @@ impl Server {
                     && name.starts_with(|c: char| c.is_lowercase() || c == '_');
                 if !is_name {
                     return Err(format!("`{name}` is no name of a variable or definition"));
+                }
+                if let Some(file) = elsewhere(session, module, at()) {
+                    return Err(format!("it is defined in {file}, and is renamed there"));
                 }
                 let changes = session.renamed(module, at(), name);
                 if changes.is_empty() {
@@ -387,6 +392,21 @@ impl Server {
     }
 }
 
+/// Makes a change of `textDocument/didChange`: of a range, or without one of the whole text.
+fn edit(text: &mut String, change: &Value, utf8: bool) {
+    let Some(new) = change["text"].as_str() else { return };
+    let range = &change["range"];
+    if range.is_null() {
+        *text = new.to_string();
+        return;
+    }
+    let mut sources = SourceMap::default();
+    let file = sources.add("", text.as_str());
+    let lines = LineIndex { sources: &sources, file, utf8 };
+    let (from, to) = (lines.offset(&range["start"]), lines.offset(&range["end"]));
+    text.replace_range(from.min(to)..from.max(to), new);
+}
+
 fn published(uri: &str, version: Option<i64>, diagnostics: Vec<Value>) -> Value {
     let mut params = json!({ "uri": uri, "diagnostics": diagnostics });
     if let Some(version) = version {
@@ -425,6 +445,13 @@ fn message(sources: &SourceMap, d: &Diagnostic, uri: &str, utf8: bool) -> Value 
         "message": text,
         "relatedInformation": related,
     })
+}
+
+/// The other file that defines what a name stands for.
+fn elsewhere(session: &Session, module: ModuleId, at: usize) -> Option<String> {
+    let span = session.at(module, at)?.definition?;
+    let sources = session.sources();
+    (span.file != session.file(module)).then(|| sources.name(span.file).to_string())
 }
 
 /// A place in whatever file it is.

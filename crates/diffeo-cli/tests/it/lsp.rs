@@ -148,6 +148,38 @@ fn fields_keep_their_names_when_variables_are_renamed() {
 }
 
 #[test]
+fn sizes_that_are_variables_are_renamed_with_them() {
+    let mut client = Client::new(&["utf-8"]);
+    let uri = "untitled:a";
+    let text = "def f(n: Int, xs: [n]Real) -> [n]Real = take(n, xs)\n";
+    assert_eq!(client.open(uri, text), Vec::<Value>::new());
+    for at in [text.find("n: Int"), text.find("n]Real)"), text.find("n, xs)")] {
+        let edits = client.at("rename", uri, 0, at.expect("a use"));
+        assert_eq!(edits["changes"][uri].as_array().map(Vec::len), Some(4), "{edits}");
+    }
+}
+
+#[test]
+fn names_of_other_files_are_not_renamed() {
+    let folder = Folder::new().with("lib.deo", "def own = 1.0\n").with("main.deo", "");
+    let uri = format!("file://{}/main.deo", folder.0.display());
+    let mut client = Client::new(&["utf-8"]);
+    let text = "import lib\nimport stats (variance)\ndef f = variance([lib.own, sin(1.0)])\n";
+    assert_eq!(client.open(&uri, text), Vec::<Value>::new());
+    for (character, file) in [(9, "std/stats.deo"), (24, "lib.deo"), (28, "std/prelude.deo")] {
+        assert_eq!(client.at("prepareRename", &uri, 2, character), Value::Null);
+        let asked = json!({
+            "textDocument": { "uri": uri },
+            "position": { "line": 2, "character": character },
+            "newName": "other",
+        });
+        let refused = client.answer("textDocument/rename", asked)["error"]["message"].clone();
+        let message = refused.as_str().expect("a message");
+        assert!(message.contains(file) && message.contains("renamed there"), "{message}");
+    }
+}
+
+#[test]
 fn types_definitions_and_uses() {
     let mut client = Client::new(&["utf-8"]);
     let uri = "untitled:a";
@@ -263,6 +295,18 @@ fn open_texts_count_for_those_that_import_them() {
     );
     let place = client.at("definition", &uri("main.deo"), 1, 13);
     assert!(place["uri"].as_str().is_some_and(|u| u.ends_with("lib.deo")), "{place}");
+}
+
+#[test]
+fn a_module_beside_a_text_hides_that_of_the_library() {
+    let folder = Folder::new().with("stats.deo", "def own = 1.0\n").with("main.deo", "");
+    let uri = format!("file://{}/main.deo", folder.0.display());
+    let mut client = Client::new(&[]);
+    let text = "import stats\ndef f = stats.variance([1.0, 2.0])\n";
+    assert_eq!(client.open("untitled:a", text), Vec::<Value>::new());
+    let found = client.open(&uri, &text.replace("variance([1.0, 2.0])", "own + stats.variance"));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["range"]["start"], json!({ "line": 1, "character": 26 }), "{found:?}");
 }
 
 #[test]

@@ -52,6 +52,18 @@ impl Session {
         checked
     }
 
+    /// Loads and checks the modules of the library that a text imports, so that copies of this session need not.
+    pub fn prepare(&mut self, text: &str) {
+        let before = self.db.modules.len();
+        for rest in text.lines().filter_map(|line| line.strip_prefix("import ")) {
+            let name = rest.trim_start().split(|c: char| !c.is_alphanumeric() && c != '_').next();
+            self.library(&Name::new(name.unwrap_or_default()));
+        }
+        if self.db.modules.len() > before {
+            self.check();
+        }
+    }
+
     /// A module of definitions in the scope of another module's, which they may hide. It imports modules beside this
     /// file, which need not be there.
     pub fn definitions_in(

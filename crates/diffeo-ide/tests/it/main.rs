@@ -132,3 +132,60 @@ fn selections_grow_from_a_name_to_the_text() {
         ]
     );
 }
+
+/// The text of an address after changes, laid out.
+fn edited(utf8: bool, text: &str, changes: Value) -> String {
+    let mut server = Server::new(utf8);
+    let document = json!({ "uri": "untitled:a", "version": 1, "text": text });
+    server.note("textDocument/didOpen", &json!({ "textDocument": document }));
+    let document = json!({ "uri": "untitled:a", "version": 2 });
+    let params = json!({ "textDocument": document, "contentChanges": changes });
+    let told = server.note("textDocument/didChange", &params);
+    assert_eq!((&told[0]["version"], &told[0]["diagnostics"]), (&json!(2), &json!([])), "{told:?}");
+    let answer = ask(&mut server, "formatting", json!({}));
+    answer[0]["newText"].as_str().expect("it is laid out anew").to_string()
+}
+
+fn change(from: (usize, usize), to: (usize, usize), text: &str) -> Value {
+    let at = |(line, character)| json!({ "line": line, "character": character });
+    json!({ "range": { "start": at(from), "end": at(to) }, "text": text })
+}
+
+#[test]
+fn changes_are_of_ranges_one_after_the_other() {
+    let text = "def a  = 1\r\ndef b = \"😀\" ++ \"é\"\r\ndef c = 3";
+    let b = "def b = \"😀\" ++ \"é\"\n";
+    // Each change is of the text that the ones before it leave.
+    let changes = json!([change((0, 4), (0, 5), "first"), change((0, 11), (0, 12), "= 2 +")]);
+    assert_eq!(edited(false, text, changes), format!("def first = 2 + 1\n{b}def c = 3\n"));
+    // Columns count units of UTF-16, or bytes.
+    let plus = "def b = \"😀\" ++ \"z\" ++ \"é\"\n";
+    for (utf8, column) in [(false, 13), (true, 15)] {
+        let changes = json!([change((1, column), (1, column), "++ \"z\" ")]);
+        assert_eq!(edited(utf8, text, changes), format!("def a = 1\n{plus}def c = 3\n"));
+    }
+    // What is beyond a line is its end, which stays; what is beyond the text is the end of that.
+    let changes = json!([change((0, 99), (0, 99), "0"), change((99, 0), (99, 0), "1")]);
+    assert_eq!(edited(false, text, changes), format!("def a = 10\n{b}def c = 31\n"));
+    let changes = json!([change((0, 9), (2, 0), "2\n")]);
+    assert_eq!(edited(false, text, changes), "def a = 2\ndef c = 3\n");
+    // The whole text, then a range of the new one.
+    let changes = json!([{ "text": "def  d = 4\n" }, change((0, 9), (0, 10), "5")]);
+    assert_eq!(edited(false, text, changes), "def d = 5\n");
+}
+
+#[test]
+fn modules_that_another_text_imports_are_none_of_this_one() {
+    let mut server = server("import stats\nimport plot\ndef a = stats.variance([1.0, 2.0])\n");
+    let text = "def b = variance([1.0, 2.0])\ndef c = plot.line\n";
+    let document = json!({ "uri": "untitled:b", "version": 1, "text": text });
+    let told = server.note("textDocument/didOpen", &json!({ "textDocument": document }));
+    let of = |uri: &str| told.iter().find(|told| told["uri"] == uri).expect("messages");
+    assert_eq!(of("untitled:a")["diagnostics"], json!([]));
+    let mut alone = Server::new(false);
+    let fresh = alone.note("textDocument/didOpen", &json!({ "textDocument": document }));
+    assert_eq!(of("untitled:b"), &fresh[0]);
+    let found = fresh[0]["diagnostics"].as_array().expect("messages");
+    assert_eq!(found.len(), 2, "{fresh:?}");
+    assert!(found[0]["message"].as_str().is_some_and(|m| m.contains("import stats (variance)")));
+}
