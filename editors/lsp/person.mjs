@@ -55,7 +55,6 @@ const HABITS = {
   move: 4,
   comment: 4,
   undo: 10,
-  mend: 40,
   redo: 3,
   format: 3,
   rename: 5,
@@ -217,7 +216,7 @@ export class Person {
   /** A definition of some program. */
   #definition() {
     const parts = this.dice.of(this.texts).split(/\n(?=def |type |import |## )/);
-    return this.dice.of(parts).trim().slice(0, 300);
+    return this.dice.of(parts).trim().slice(0, 150);
   }
 
   *write() {
@@ -374,6 +373,7 @@ export class Person {
     const weights = { ...HABITS };
     if (this.text.length > 16_000) Object.assign(weights, { write: 1, paste: 1, lines: 30 });
     if (this.text.length < 200) Object.assign(weights, { lines: 1, word: 1, paste: 20 });
+    if (this.dice.chance(0.45)) yield* this.mend();
     yield* this[this.dice.weighted(weights)]();
   }
 

@@ -39,6 +39,13 @@ const all = [...groups.files, ...groups.cases, ...groups["blocks of the book"]].
 const programs = all.map(({ text }) => text);
 const right = all.filter(({ correct }) => correct).map(({ text }) => text);
 
+/** Imports of all of the library. */
+const library = groups.files
+  .map(({ name }) => /^std\/(\w+)\.deo$/.exec(name)?.[1])
+  .filter((name) => name && name !== "prelude")
+  .map((name) => `import ${name}\n`)
+  .join("");
+
 const milliseconds = (times) => {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (part) => (sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0).toFixed(1);
@@ -113,9 +120,12 @@ test("an hour of edits", { skip }, async (t) => {
 
   const sitting = async (number) => {
     const uri = address(`p${number}.deo`);
-    await client.begin(uri, dice.of(dice.chance(0.8) ? right : programs));
     const others = [...client.open.keys()];
-    if (others.length > 2) await client.end(others[0]);
+    if (others.length > 2) await client.end(others.shift());
+    // Some import another text that is open, as it is by then.
+    const name = others.length && dice.chance(0.3) && /(\w+)\.deo$/.exec(others.at(-1))[1];
+    const text = dice.of(dice.chance(0.8) ? right : programs);
+    await client.begin(uri, name ? `import ${name}\n${text}` : text);
     const document = client.text(uri);
     const person = new Person(dice, document, programs);
     await compare(person);
@@ -149,6 +159,11 @@ test("an hour of edits", { skip }, async (t) => {
   };
 
   try {
+    // The server keeps what it knows of the library.
+    await client.begin(address("library.deo"), library);
+    assert.deepEqual(await client.diagnostics(address("library.deo")), []);
+    await client.end(address("library.deo"));
+    memory.push(client.memory());
     for (let number = 0; edits < EDITS; number++) await sitting(number);
     assert.equal(await client.stop(), 0);
   } catch (error) {
@@ -161,11 +176,12 @@ test("an hour of edits", { skip }, async (t) => {
     client.kill();
   }
   t.diagnostic(`${edits} edits, ${compared} comparisons with \`diffeo check\` (${wrong} with messages), ${asked} requests`);
-  const [first, middle, end] = [memory[0], memory[memory.length >> 1], memory.at(-1)];
+  const at = (part) => memory[Math.floor(part * (memory.length - 1))];
+  const [first, third, middle, end] = [0, 1 / 3, 1 / 2, 1].map(at);
   t.diagnostic(`memory of the server: ${mib(first)} at the start, ${mib(middle)} in the middle, ${mib(end)} at the end`);
   if (process.env.MEMORY) t.diagnostic(memory.map(mib).join(" "));
   assert.ok(wrong > compared / 20 && wrong < compared, "some texts are wrong, and some are not");
-  if (end !== null) assert.ok(end < 1.25 * middle + 2 ** 23, `memory grows: ${memory.map(mib)}`);
+  if (end !== null) assert.ok(end < 1.15 * third + 2 ** 22, `memory grows: ${memory.map(mib)}`);
 });
 
 test("hover and completion in a file of 1,000 lines", { skip }, async (t) => {
@@ -200,5 +216,9 @@ test("hover and completion in a file of 1,000 lines", { skip }, async (t) => {
   assert.deepEqual(await client.diagnostics(uri), []);
   assert.ok(offered > 0);
   client.kill();
-  for (const [kind, all] of Object.entries(times)) t.diagnostic(`${kind}: ${milliseconds(all)}`);
+  for (const [kind, all] of Object.entries(times)) {
+    t.diagnostic(`${kind}: ${milliseconds(all)}`);
+    // They take 20 ms at most on a machine that does nothing else; this is for one that is busy.
+    assert.ok(all.sort((a, b) => a - b)[all.length >> 1] < 100, `${kind} takes too long`);
+  }
 });
