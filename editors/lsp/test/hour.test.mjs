@@ -133,7 +133,7 @@ test("an hour of edits", { skip }, async (t) => {
     while (edits < until) {
       const habit = person.habit();
       let answer;
-      for (let step = habit.next(); !step.done; step = habit.next(answer)) {
+      for (let step = habit.next(); !step.done && edits < EDITS; step = habit.next(answer)) {
         answer = undefined;
         const { value } = step;
         if (value.ask) answer = await ask(uri, value.ask, value.more);
