@@ -6,21 +6,21 @@
 //!
 //! ```
 //! use diffeo_array::build::Builder;
-//! use diffeo_array::ir::{Atom, Module, Op, Reduction, SiteId, Ty, Elem};
+//! use diffeo_array::ir::{Atom, Module, Op, Reduction, SiteId, FlatTy, Elem};
 //! use diffeo_calculus::prim::RealOp;
 //!
 //! let module = Module::default();
 //! let mut b = Builder::new(SiteId(0));
-//! let xs = b.param(Ty::Array(Elem::Real, 1), Some("xs".into()));
+//! let xs = b.param(FlatTy::Array(Elem::Real, 1), Some("xs".into()));
 //! let n = b.one(&module, Op::Dim(xs.clone(), 0));
-//! let index = b.var(Ty::Int, Some("i".into()));
+//! let index = b.var(FlatTy::Int, Some("i".into()));
 //! b.open();
 //! let x = b.one(&module, Op::Get(xs, vec![Atom::Var(index)]));
 //! let square = b.one(&module, Op::Real(RealOp::Mul, vec![x.clone(), x]));
 //! let body = b.close(vec![square]);
 //! let sum = b.one(&module, Op::Reduce { how: vec![Reduction::Add], count: n, index, body });
 //! let function = b.finish("squares", vec![sum]).unwrap();
-//! assert_eq!(function.results, [Ty::Real]);
+//! assert_eq!(function.results, [FlatTy::Real]);
 //! ```
 
 use crate::ir::walk::Copier;

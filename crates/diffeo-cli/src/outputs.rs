@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// What goes where.
 #[derive(Debug)]
 pub struct OutputPlace {
-    /// The field of the result, by position; none for the whole.
-    field: Option<usize>,
+    /// The field of the result, and the field of that, by positions; none for the whole.
+    path: Vec<usize>,
     /// Where it goes.
     pub place: Place,
 }
@@ -18,15 +18,16 @@ pub struct OutputPlace {
 impl OutputPlace {
     /// The type of what is written.
     pub fn ty<'t>(&self, result: &'t Ty) -> &'t Ty {
-        match (self.field, result) {
-            (Some(i), Ty::Record(fields)) => fields.get(i).map_or(result, |(_, ty)| ty),
-            _ => result,
-        }
+        self.path.iter().fold(result, |ty, i| match ty {
+            Ty::Record(fields) => fields.get(*i).map_or(ty, |(_, ty)| ty),
+            _ => ty,
+        })
     }
 
     /// The part of the result that is written.
     pub fn output<'a>(&'a self, result: &'a Value, ty: &'a Ty) -> Output<'a> {
-        let value = self.field.and_then(|i| result.fields().get(i)).unwrap_or(result);
+        let part = |value: &'a Value, i: &usize| value.fields().get(*i).unwrap_or(value);
+        let value = self.path.iter().fold(result, part);
         Output { place: &self.place, value, ty: self.ty(ty) }
     }
 }
@@ -61,17 +62,35 @@ fn usage(message: String) -> Diagnostic {
     Diagnostic::error("argument", Span::NONE, message)
 }
 
+/// The field before `=`, as a path from a result of this type, and the file.
+fn field_and_file<'a>(text: &'a str, ty: &Ty) -> Option<(Vec<usize>, &'a str)> {
+    let Ty::Record(fields) = ty else { return None };
+    fields.iter().enumerate().find_map(|(i, (field, ty))| {
+        let rest = text.strip_prefix(field.as_str())?;
+        match rest.strip_prefix('=') {
+            Some(file) => Some((vec![i], file)),
+            None => {
+                let (mut path, file) = field_and_file(rest.strip_prefix('.')?, ty)?;
+                path.insert(0, i);
+                Some((path, file))
+            }
+        }
+    })
+}
+
 fn output(text: &str, name: &str, result: &Ty) -> Result<OutputPlace, Box<Diagnostic>> {
     let fields = match result {
         Ty::Record(fields) => &fields[..],
         _ => &[],
     };
-    let of_field = fields.iter().enumerate().find_map(|(i, (field, _))| {
-        Some((i, text.strip_prefix(field.as_str())?.strip_prefix('=')?))
-    });
-    let (field, file) = match (of_field, text.split_once('=')) {
-        (Some((i, file)), _) => (Some(i), file),
-        (None, Some((field, file))) if !field.contains(['/', '\\', ':', '.']) => {
+    // `fit.curve` is a field of a field, `fit.csv` a file.
+    let is_field = |name: &str| match name.split_once('.') {
+        Some((first, _)) => fields.iter().any(|(field, _)| field == first),
+        None => !name.contains(['/', '\\', ':']),
+    };
+    let (path, file) = match (field_and_file(text, result), text.split_once('=')) {
+        (Some((path, file)), _) => (path, file),
+        (None, Some((field, file))) if is_field(field) => {
             let message = match fields {
                 [] => format!(
                     "the result of `{name}` is no record, but `--out {text}` asks for its field `{field}`"
@@ -90,10 +109,10 @@ fn output(text: &str, name: &str, result: &Ty) -> Result<OutputPlace, Box<Diagno
             };
             return Err(Box::new(diagnostic.help(help)));
         }
-        (None, _) => (None, text),
+        (None, _) => (Vec::new(), text),
     };
     match Place::of(file) {
-        Some(place) => Ok(OutputPlace { field, place }),
+        Some(place) => Ok(OutputPlace { path, place }),
         None => {
             let endings = ".json, .csv, .tsv, .txt, .dat, .npy, .npz";
             let message = format!("`--out {text}` ends in none of {endings}");

@@ -223,6 +223,7 @@ fn fields_of_a_result_go_to_files_of_their_own() {
     assert_eq!(text("report.txt"), "k = 0.0\n");
     assert!(text("all.json").starts_with("{\"curve\":[{\"level\":1.0"));
     run(&["report=-:txt"]).prints("k = 0.0");
+    run(&["fit.rate=-:json"]).prints("0.0");
     let files = || std::fs::read_dir(&folder.0).expect("the folder").count();
     let before = files();
     for (outs, status, words) in [
@@ -237,6 +238,7 @@ fn fields_of_a_result_go_to_files_of_their_own() {
             &["`--out curve=c.csv` and `--out fit=c.csv:json` write to the same place"],
         ),
         (&["curve=c.csv", "./c.csv:json"], 2, &["write to the same place"]),
+        (&["fit.rat=r.json"], 2, &["the result of `main` has no field `fit.rat`"]),
         (&["curve=c.xyz"], 2, &["ends in none of"]),
         (&["curve=c.xlsx"], 2, &["an Excel file can be read, but not written"]),
         (&["curve=c.csv:sep=tab"], 2, &["`:sep=tab` has no meaning for a result"]),

@@ -92,6 +92,9 @@ fn names_of_the_library_are_explained() {
     );
     let done = folder.run(&["doc", "Maybe", "--json"]);
     assert!(done.out.contains("\"signature\":\"type Maybe[a] = Nothing | Just(a)\""), "{done:?}");
+    // Without the comment before the body.
+    let det = folder.run(&["doc", "linalg.det"]).out;
+    assert!(det.starts_with("linalg.det(a: [n][n]Real) -> Real\n"), "{det}");
     folder.run(&["doc", "chloesky"]).fails(1, &["did you mean `linalg.cholesky`"]);
     folder.run(&["doc", "zzzzzz"]).fails(1, &["`diffeo doc` lists the modules"]);
 }

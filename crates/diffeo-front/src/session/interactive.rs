@@ -174,14 +174,26 @@ impl Session {
         let written = m.ast.items.iter().find_map(|item| match item {
             Item::Def(def) if def.name.name == name => {
                 let end = m.ast.exprs[def.body].span.start as usize;
-                let head = text.get(def.name.span.start as usize..end)?.trim_end();
-                Some(head.strip_suffix('=').unwrap_or(head))
+                let head = text.get(def.name.span.start as usize..end)?;
+                let lines: Vec<&str> = head.lines().map(before_comment).collect();
+                let head = lines.join("\n");
+                Some(head.trim_end().trim_end_matches('=').to_string())
             }
             Item::Type(ty) if ty.name.name == name => {
-                text.get(ty.span.start as usize..ty.span.end as usize)
+                text.get(ty.span.start as usize..ty.span.end as usize).map(str::to_string)
             }
             Item::Def(_) | Item::Type(_) | Item::Import(_) => None,
         })?;
         Some(written.split_whitespace().collect::<Vec<&str>>().join(" "))
     }
+}
+
+/// A line without its comment; names in quotes may hold its sign.
+fn before_comment(line: &str) -> &str {
+    let mut quoted = false;
+    let comment = line.find(|c| {
+        quoted ^= c == '"';
+        c == '#' && !quoted
+    });
+    &line[..comment.unwrap_or(line.len())]
 }

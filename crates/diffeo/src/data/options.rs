@@ -42,6 +42,11 @@ pub(super) struct Numbers {
     pub thousands: Option<char>,
 }
 
+impl Numbers {
+    /// As Diffeo writes them.
+    pub const PLAIN: Numbers = Numbers { decimal: '.', thousands: None };
+}
+
 /// What the options say; what they do not say is left open where the format or the type decides.
 #[derive(Clone, Debug)]
 pub(super) struct DataOptions {
@@ -89,7 +94,7 @@ impl DataOptions {
                 Format::Tsv => Some(Separator::Char('\t')),
                 _ => None,
             },
-            numbers: Numbers { decimal: '.', thousands: None },
+            numbers: Numbers::PLAIN,
             missing: Vec::new(),
             comment: None,
             skip: 0,

@@ -19,6 +19,8 @@ pub(super) struct CellText<'a> {
     pub text: &'a [u8],
     /// Whether it stood in quotes.
     pub quoted: bool,
+    /// Whether the file says that it is a number: it is written in one way, whatever the options say of texts.
+    pub plain: bool,
     /// The seconds since 1970, where the file marks it as a time.
     pub time: Option<f64>,
 }
@@ -52,7 +54,7 @@ impl CellFormat {
         Err(if self.is_missing(trimmed) {
             Problem::MissingCell(place(), ty, trimmed.to_string())
         } else {
-            let options = self.numbers.other(trimmed, cell.scalar);
+            let options = self.numbers(found).other(trimmed, cell.scalar);
             Problem::Cell(place(), ty, text.to_string(), options)
         })
     }
@@ -71,14 +73,14 @@ impl CellFormat {
             Column::Real(_) | Column::Int(_) | Column::Bool(_) if marked() => return None,
             Column::Real(reals) => match time(cell.scalar) {
                 Some(seconds) => push(reals, seconds),
-                None => push(reals, self.numbers.real(text)?),
+                None => push(reals, self.numbers(found).real(text)?),
             },
-            Column::Int(ints) => push(ints, self.numbers.int(text)?),
+            Column::Int(ints) => push(ints, self.numbers(found).int(text)?),
             Column::Bool(bools) => push(bools, truth(text)?),
             Column::Other(values) => {
                 let value = match (cell.maybe, cell.scalar) {
                     // Any text is a String, and what stands in quotes is a text.
-                    (None, _) => self.scalar(cell.scalar, text)?,
+                    (None, _) => self.scalar(cell.scalar, text, found)?,
                     (Some(tags), Ty::String) if found.quoted => {
                         Value::data(tags.just, [Value::string(text)])
                     }
@@ -88,7 +90,7 @@ impl CellFormat {
                     (Some(tags), scalar) => {
                         let value = match time(scalar) {
                             Some(seconds) => Value::Real(seconds),
-                            None => self.scalar(scalar, text)?,
+                            None => self.scalar(scalar, text, found)?,
                         };
                         Value::data(tags.just, [value])
                     }
@@ -100,10 +102,10 @@ impl CellFormat {
         Some(())
     }
 
-    fn scalar(&self, ty: &Ty, text: &str) -> Option<Value> {
+    fn scalar(&self, ty: &Ty, text: &str, found: CellText<'_>) -> Option<Value> {
         match ty {
-            Ty::Real => self.numbers.real(text).map(Value::Real),
-            Ty::Int => self.numbers.int(text).map(Value::Int),
+            Ty::Real => self.numbers(found).real(text).map(Value::Real),
+            Ty::Int => self.numbers(found).int(text).map(Value::Int),
             Ty::Bool => truth(text).map(Value::Bool),
             Ty::String => Some(Value::string(text)),
             Ty::Unit
@@ -113,6 +115,15 @@ impl CellFormat {
             | Ty::Data(..)
             | Ty::Fun(_)
             | Ty::Param(_) => None,
+        }
+    }
+
+    /// How the numbers of a cell are written.
+    fn numbers(&self, found: CellText<'_>) -> Numbers {
+        if found.plain {
+            Numbers::PLAIN
+        } else {
+            self.numbers
         }
     }
 

@@ -90,10 +90,11 @@ struct Sheet<'a, RS: Read + Seek> {
     record: Vec<ExcelText>,
 }
 
-/// A cell as text, and its seconds if it is a time.
+/// A cell as text, whether it is a number, and its seconds if it is a time.
 #[derive(Clone, Default)]
 struct ExcelText {
     text: String,
+    number: bool,
     time: Option<f64>,
 }
 
@@ -146,10 +147,11 @@ fn text(value: &DataRef<'_>) -> ExcelText {
         DataRef::Error(error) => error.to_string(),
         DataRef::DateTime(time) => {
             let moment = moment(time);
-            return ExcelText { text: moment.text(), time: Some(moment.real()) };
+            return ExcelText { text: moment.text(), number: false, time: Some(moment.real()) };
         }
     };
-    ExcelText { text, time: None }
+    let number = matches!(value, DataRef::Int(_) | DataRef::Float(_));
+    ExcelText { text, number, time: None }
 }
 
 /// Excel counts days; what is less than one is a time of day.
@@ -220,10 +222,10 @@ impl<RS: Read + Seek> TableSource for Sheet<'_, RS> {
 
     fn cell(&self, place: usize) -> CellText<'_> {
         match self.record.get(place) {
-            Some(ExcelText { text, time }) => {
-                CellText { text: text.as_bytes(), quoted: false, time: *time }
+            Some(ExcelText { text, number, time }) => {
+                CellText { text: text.as_bytes(), quoted: false, plain: *number, time: *time }
             }
-            None => CellText { text: b"", quoted: false, time: None },
+            None => CellText { text: b"", quoted: false, plain: false, time: None },
         }
     }
 

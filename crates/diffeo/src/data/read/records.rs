@@ -315,7 +315,7 @@ impl<R: BufRead> TableSource for Records<R> {
     fn cell(&self, place: usize) -> CellText<'_> {
         let (text, quoted): (&[u8], bool) =
             self.cells.get(place).map_or((b"", false), |c| (&self.text[c.start..c.end], c.quoted));
-        CellText { text, quoted, time: None }
+        CellText { text, quoted, plain: false, time: None }
     }
 
     fn failure(&self, problem: Problem) -> ReadFailure {

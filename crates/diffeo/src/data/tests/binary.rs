@@ -78,6 +78,8 @@ fn sheets_of_excel_are_read_as_tables() {
     );
     assert_eq!(read(&book("lab.xlsx:skip=2"), &ty), rows);
     assert_eq!(read(&book("lab.xlsx:sheet=Doses:skip=2"), &ty), rows);
+    // The options say how texts write numbers; numbers of the sheet are none.
+    assert_eq!(read(&book("lab.xlsx:skip=2:decimal=comma:thousands=point"), &ty), rows);
     let days = record([("day", Ty::array(Ty::Real))]);
     assert_eq!(
         read(&book("lab.xlsx:skip=2"), &days),
