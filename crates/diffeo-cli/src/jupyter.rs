@@ -39,8 +39,8 @@ for name in ("ipykernel", "jupyter_client", "diffeo"):
 print("\n" + json.dumps(told))
 "#;
 
-/// What is wrong, and what to do about it.
-struct Problem {
+/// The reason why the kernel cannot be installed or removed, and what the user can do.
+struct KernelProblem {
     message: String,
     help: String,
 }
@@ -57,7 +57,7 @@ pub fn jupyter(args: &JupyterArgs, messages: Messages) -> Result<(), Stop> {
     });
     match done {
         Ok(told) => print::text(&told),
-        Err(Problem { message, help }) => {
+        Err(KernelProblem { message, help }) => {
             let mut d = Diagnostic::error("jupyter", Span::NONE, message);
             if !help.is_empty() {
                 d = d.help(help);
@@ -69,7 +69,7 @@ pub fn jupyter(args: &JupyterArgs, messages: Messages) -> Result<(), Stop> {
 }
 
 /// The Python that is asked for, that of the active environment, or the one on the PATH.
-fn python(args: &KernelArgs) -> Result<PathBuf, Problem> {
+fn python(args: &KernelArgs) -> Result<PathBuf, KernelProblem> {
     if let Some(path) = &args.python {
         return Ok(path.clone());
     }
@@ -84,16 +84,16 @@ fn python(args: &KernelArgs) -> Result<PathBuf, Problem> {
 }
 
 /// The path of a Python that can have the kernel.
-fn ready(python: &PathBuf, to_install: bool) -> Result<PathBuf, Problem> {
+fn ready(python: &PathBuf, to_install: bool) -> Result<PathBuf, KernelProblem> {
     let shown = python.display();
     let another = "name another one by `--python PATH`";
     let asked = Command::new(python).args(["-c", PROBE]).stdin(Stdio::null()).output();
     let output = asked.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Problem {
+        io::ErrorKind::NotFound => KernelProblem {
             message: format!("there is no `{shown}`, the Python that is to run the kernel"),
             help: format!("install Python {}.{} or later, or {another}", LEAST.0, LEAST.1),
         },
-        _ => Problem {
+        _ => KernelProblem {
             message: format!("`{shown}` cannot be started: {}", diffeo::data::reason(&error)),
             help: another.to_string(),
         },
@@ -102,7 +102,7 @@ fn ready(python: &PathBuf, to_install: bool) -> Result<PathBuf, Problem> {
     let told = text.lines().next_back().and_then(|line| serde_json::from_str::<Json>(line).ok());
     let Some(told) = told.filter(|told| told["python"].is_array()) else {
         let message = format!("`{shown}` does not answer as a Python does");
-        return Err(Problem { message, help: another.to_string() });
+        return Err(KernelProblem { message, help: another.to_string() });
     };
     let path = told["path"].as_str().filter(|path| !path.is_empty()).map(PathBuf::from);
     let path = path.unwrap_or_else(|| python.clone());
@@ -110,7 +110,7 @@ fn ready(python: &PathBuf, to_install: bool) -> Result<PathBuf, Problem> {
     let number = |i: usize| told["python"][i].as_u64().unwrap_or(0);
     let version = (number(0), number(1));
     if version < LEAST {
-        return Err(Problem {
+        return Err(KernelProblem {
             message: format!(
                 "`{shown}` is Python {}.{}; the kernel needs {}.{}",
                 version.0, version.1, LEAST.0, LEAST.1
@@ -129,19 +129,19 @@ fn ready(python: &PathBuf, to_install: bool) -> Result<PathBuf, Problem> {
     };
     if missing("diffeo") {
         let message = format!("`{shown}` has no package `diffeo`, which the kernel is part of");
-        return Err(Problem { message, help: install(PACKAGE) });
+        return Err(KernelProblem { message, help: install(PACKAGE) });
     }
     if let Some(name) = ["ipykernel", "jupyter_client"].into_iter().find(|name| missing(name)) {
         let message = format!("`{shown}` has no package `{name}`, which the kernel needs");
-        return Err(Problem { message, help: install(name) });
+        return Err(KernelProblem { message, help: install(name) });
     }
     if let Some(error) = told["error"].as_str() {
         let message = format!("the kernel's packages cannot be imported by `{shown}`: {error}");
-        return Err(Problem { message, help: install(PACKAGE) });
+        return Err(KernelProblem { message, help: install(PACKAGE) });
     }
     let found = told["diffeo"].as_str().unwrap_or("unknown");
     if to_install && found != VERSION {
-        return Err(Problem {
+        return Err(KernelProblem {
             message: format!(
                 "the package `diffeo` of `{shown}` has the version {found}, this program {VERSION}"
             ),
@@ -152,7 +152,7 @@ fn ready(python: &PathBuf, to_install: bool) -> Result<PathBuf, Problem> {
 }
 
 /// Has the package do it; what it tells.
-fn call(python: &PathBuf, action: &str, args: &KernelArgs) -> Result<String, Problem> {
+fn call(python: &PathBuf, action: &str, args: &KernelArgs) -> Result<String, KernelProblem> {
     let mut command = Command::new(python);
     command.args(["-m", "diffeo.kernel", action]).stdin(Stdio::null());
     if let Some(prefix) = &args.prefix {
@@ -160,7 +160,7 @@ fn call(python: &PathBuf, action: &str, args: &KernelArgs) -> Result<String, Pro
     } else {
         command.arg(if args.sys_prefix { "--sys-prefix" } else { "--user" });
     }
-    let output = command.output().map_err(|error| Problem {
+    let output = command.output().map_err(|error| KernelProblem {
         message: format!(
             "`{}` cannot be started: {}",
             python.display(),
@@ -174,5 +174,5 @@ fn call(python: &PathBuf, action: &str, args: &KernelArgs) -> Result<String, Pro
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.trim_end().lines().next_back().unwrap_or("Python tells no reason");
     let verb = if action == "install" { "installed" } else { "removed" };
-    Err(Problem { message: format!("the kernel is not {verb}: {last}"), help: String::new() })
+    Err(KernelProblem { message: format!("the kernel is not {verb}: {last}"), help: String::new() })
 }

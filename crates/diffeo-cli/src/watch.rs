@@ -168,7 +168,7 @@ fn watch(mut limits: Limits, messages: Messages) {
                 let _ = OVER.set(time);
                 interrupt.store(true, Ordering::Relaxed);
             }
-            // What is kept after an interrupt is not to be lost.
+            // The deadline falls away: ending the program at it would lose the draws that the interrupt keeps.
             if matches!(bound, Exceeded::Time(_) | Exceeded::Interrupt) {
                 limits.deadline = None;
             }

@@ -261,6 +261,10 @@ pub(crate) fn varies(w: &mut Workspace, system: &System, a: &Ty, before: Term, x
         state: Ty::Bool,
         inputs: vec![Some(system.clone())],
         output: None,
+        function: Some(&|w, ty, before, f| {
+            let from = self::ty(w, system, ty);
+            if_(before.clone(), truth(true), captures(system, from, f.clone(), f.clone()))
+        }),
         step: &|w, _, before, xs| {
             let varies = numbers::varies(w, system, &xs[0]);
             if_(before.clone(), truth(true), varies)
@@ -733,6 +737,7 @@ impl HomomorphismTranslator<'_> {
             state: Ty::Bool,
             inputs: vec![Some(system.clone())],
             output: None,
+            function: None,
             step: &|w, _, before, xs| {
                 let constant = numbers::is_constant(w, system, &xs[0]);
                 if_(before.clone(), constant.unwrap_or_else(|| truth(false)), truth(false))

@@ -29,6 +29,9 @@ type LeafOp<'a> = &'a dyn Fn(&mut Workspace, &Term, &[Term]) -> Term;
 /// What an operation with a state does to a number.
 type StatefulOp<'a> = &'a dyn Fn(&mut Workspace, &Term, &Term, &[Term]) -> Term;
 
+/// What an operation with a state does to a function of a type: the new state.
+type FunctionOp<'a> = &'a dyn Fn(&mut Workspace, &Ty, &Term, &Term) -> Term;
+
 /// A family of functions that work number by number.
 pub(crate) struct Pointwise<'a> {
     /// Its name.
@@ -58,6 +61,8 @@ pub(crate) struct Traversal<'a> {
     pub output: Option<At>,
     /// What it does to a number: the new state, or the pair of result and new state.
     pub step: StatefulOp<'a>,
+    /// What it does to a function of this type: the new state; none where functions stop the program.
+    pub function: Option<FunctionOp<'a>>,
 }
 
 /// The type with another one in the place of Real.
@@ -457,14 +462,9 @@ impl Traversal<'_> {
                 let params = self.parameters(w, ty);
                 call(function, params, args)
             }
-            // What it captured is looked at, where the code of functions is known.
-            Ty::Fun(_) => match (&self.inputs[..], &self.output) {
-                ([Some(system)], None) if self.name == "varies" => {
-                    let (from, f) = (at(w, &self.inputs[0], ty), xs[0].clone());
-                    let captures = homomorphism::captures(system, from, f.clone(), f);
-                    if_(state.clone(), truth(true), captures)
-                }
-                _ => {
+            Ty::Fun(_) => match self.function {
+                Some(function) => function(w, ty, state, &xs[0]),
+                None => {
                     let result = self.result(w, ty);
                     prim(Prim::Fail(result), vec![text("a function has no such operation")])
                 }
@@ -622,6 +622,7 @@ pub(crate) fn inner(w: &mut Workspace, ty: &Ty, x: Term, y: Term) -> Term {
         state: Ty::Real,
         inputs: vec![None, None],
         output: None,
+        function: None,
         step: &|_, _, sum, xs| {
             let product = op(RealOp::Mul, xs.to_vec());
             op(RealOp::Add, vec![sum.clone(), product])
@@ -638,6 +639,7 @@ pub(crate) fn ravel(w: &mut Workspace, ty: &Ty, x: Term) -> Term {
         state: Ty::array(Ty::Real),
         inputs: vec![None],
         output: None,
+        function: None,
         step: &|_, _, numbers, xs| {
             let one = term(TermKind::Array(Ty::Real, xs.to_vec()));
             prim(Prim::Append(Ty::Real), vec![numbers.clone(), one])
@@ -655,6 +657,7 @@ pub(crate) fn unravel(w: &mut Workspace, ty: &Ty, x: Term, numbers: Term) -> Ter
         state: state.clone(),
         inputs: vec![None],
         output: Some(None),
+        function: None,
         step: &|_, numbers, i, _| {
             let value = index(&Ty::Real, numbers.clone(), i.clone());
             let next = prim(Prim::Int(diffeo_calculus::prim::IntOp::Add), vec![i.clone(), int(1)]);

@@ -310,19 +310,10 @@ impl Workspace {
         source: CodeSource,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)> {
-        let (source, captured) = self.before(outer, source, captured)?;
-        let (made, values) = match self.before(std::slice::from_ref(system), source, captured)? {
-            (CodeSource::Definition(id), _) => (id, None),
-            (CodeSource::Local(parameter), captured) => {
-                let (variables, values): (Vec<u32>, Vec<Value>) = captured.into_iter().unzip();
-                let made = self.closure_unmaker(system, parameter, &variables)?;
-                (made, Some(environment(values)))
-            }
-        };
-        Some((self.through(outer, made), values))
+        self.of_environment(Workspace::closure_unmaker, (system, outer), source, captured)
     }
 
-    /// The same for whether a number that a function value captured varies in `system`.
+    /// The same for whether a number that a function value captured varies in `system`; a definition captured nothing.
     pub(crate) fn varying(
         &mut self,
         system: &System,
@@ -330,15 +321,28 @@ impl Workspace {
         source: CodeSource,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)> {
+        self.of_environment(Workspace::environment_varies, (system, outer), source, captured)
+            .filter(|(_, values)| values.is_some())
+    }
+
+    /// The definition that a function value was made from by `system` before the `outer` ones, or what `make` gives of a
+    /// function's parameter and the variables that it captured, with the environment.
+    fn of_environment(
+        &mut self,
+        make: fn(&mut Workspace, &System, u32, &[u32]) -> Option<GlobalId>,
+        (system, outer): (&System, &[System]),
+        source: CodeSource,
+        captured: Vec<(u32, Value)>,
+    ) -> Option<(GlobalId, Option<Value>)> {
         let (source, captured) = self.before(outer, source, captured)?;
-        match self.before(std::slice::from_ref(system), source, captured)? {
-            (CodeSource::Definition(_), _) => None,
+        let (made, values) = match self.before(std::slice::from_ref(system), source, captured)? {
+            (CodeSource::Definition(id), _) => (id, None),
             (CodeSource::Local(parameter), captured) => {
                 let (variables, values): (Vec<u32>, Vec<Value>) = captured.into_iter().unzip();
-                let made = self.environment_varies(system, parameter, &variables)?;
-                Some((self.through(outer, made), Some(environment(values))))
+                (make(self, system, parameter, &variables)?, Some(environment(values)))
             }
-        }
+        };
+        Some((self.through(outer, made), values))
     }
 
     /// Whether a number varies in the values of these variables, which the function with this parameter captured:

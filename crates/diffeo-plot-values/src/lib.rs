@@ -7,7 +7,7 @@ use diffeo_base::deep;
 use diffeo_calculus::show::{is_list, show_with};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value as Core;
-use diffeo_plot::{read, summary, Plot, Value};
+use diffeo_plot::{read, summary, Plot, PlotSource};
 
 /// Whether this is the type of plots.
 pub fn is_plot(ty: &Ty, datas: &[DataDecl]) -> bool {
@@ -48,7 +48,7 @@ impl Typed<'_> {
     }
 }
 
-impl Value for Typed<'_> {
+impl PlotSource for Typed<'_> {
     fn variant(&self) -> Option<(String, Vec<Self>)> {
         let (Core::Data(data), Ty::Data(id, args)) = (&self.value, &self.ty) else { return None };
         let decl = self.datas.get(id.0 as usize)?;

@@ -1,10 +1,10 @@
 //! Reads a plot from a value of the type `Plot` of `std/plot.deo`. What comes in: a value of any representation that
-//! answers what it is ([`Value`]). What goes out: the [`Plot`], or none where a part is not what that type has.
+//! answers what it is ([`PlotSource`]). What goes out: the [`Plot`], or none where a part is not what that type has.
 
 use crate::model::{Axis, Figure, Layer, Mark, Plot};
 
 /// A value of the language, asked for what it is. Each answer is none where it is something else.
-pub trait Value: Sized {
+pub trait PlotSource: Sized {
     /// The name of the constructor and its fields.
     fn variant(&self) -> Option<(String, Vec<Self>)>;
     /// The field of a record.
@@ -24,7 +24,7 @@ pub trait Value: Sized {
 }
 
 /// The plot that a value is.
-pub fn read(value: &impl Value) -> Option<Plot> {
+pub fn read(value: &impl PlotSource) -> Option<Plot> {
     let (name, fields) = value.variant()?;
     match (name.as_str(), &fields[..]) {
         ("Plot", [figure]) => Some(Plot::Plot(Figure {
@@ -44,16 +44,16 @@ pub fn read(value: &impl Value) -> Option<Plot> {
     }
 }
 
-fn each<V: Value, T>(array: &V, of: impl Fn(&V) -> Option<T>) -> Option<Vec<T>> {
+fn each<V: PlotSource, T>(array: &V, of: impl Fn(&V) -> Option<T>) -> Option<Vec<T>> {
     array.elements()?.iter().map(of).collect()
 }
 
 /// A number of pixels; a negative one is as wrong as one that is too small.
-fn size(value: &impl Value) -> Option<usize> {
+fn size(value: &impl PlotSource) -> Option<usize> {
     Some(usize::try_from(value.int()?).unwrap_or(1))
 }
 
-fn axis(value: &impl Value) -> Option<Axis> {
+fn axis(value: &impl PlotSource) -> Option<Axis> {
     Some(Axis {
         label: value.field("label")?.text()?,
         log: value.field("log")?.bool()?,
@@ -64,7 +64,7 @@ fn axis(value: &impl Value) -> Option<Axis> {
 }
 
 /// The end of an axis; nan where it is that of the data.
-fn end(value: &impl Value) -> Option<f64> {
+fn end(value: &impl PlotSource) -> Option<f64> {
     match &value.variant()?.1[..] {
         [] => Some(f64::NAN),
         [x] => x.real(),
@@ -72,7 +72,7 @@ fn end(value: &impl Value) -> Option<f64> {
     }
 }
 
-fn layer(value: &impl Value) -> Option<Layer> {
+fn layer(value: &impl PlotSource) -> Option<Layer> {
     Some(Layer {
         mark: mark(&value.field("mark")?)?,
         name: value.field("name")?.text()?,
@@ -81,7 +81,7 @@ fn layer(value: &impl Value) -> Option<Layer> {
     })
 }
 
-fn mark(value: &impl Value) -> Option<Mark> {
+fn mark(value: &impl PlotSource) -> Option<Mark> {
     let (name, fields) = value.variant()?;
     Some(match (name.as_str(), &fields[..]) {
         ("Line", [xs, ys]) => Mark::Line(reals(xs)?, reals(ys)?),
@@ -101,10 +101,10 @@ fn mark(value: &impl Value) -> Option<Mark> {
 }
 
 /// The numbers of an array, row by row.
-fn reals(value: &impl Value) -> Option<Vec<f64>> {
+fn reals(value: &impl PlotSource) -> Option<Vec<f64>> {
     value.reals().or_else(|| Some(each(value, reals)?.concat()))
 }
 
-fn texts(value: &impl Value) -> Option<Vec<String>> {
-    each(value, Value::text)
+fn texts(value: &impl PlotSource) -> Option<Vec<String>> {
+    each(value, PlotSource::text)
 }

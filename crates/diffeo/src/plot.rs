@@ -23,29 +23,29 @@ use crate::host::Value;
 
 /// The plot that a value of a host is.
 pub fn from_host(value: &Value<'_>) -> Option<Plot> {
-    diffeo_plot::read(&Host(value))
+    diffeo_plot::read(&HostValue(value))
 }
 
 /// A value of a host, to be read.
-struct Host<'v>(&'v Value<'v>);
+struct HostValue<'v>(&'v Value<'v>);
 
-impl diffeo_plot::Value for Host<'_> {
+impl diffeo_plot::PlotSource for HostValue<'_> {
     fn variant(&self) -> Option<(String, Vec<Self>)> {
         match self.0 {
             Value::Variant(name, fields) => {
-                Some((name.to_string(), fields.iter().map(Host).collect()))
+                Some((name.to_string(), fields.iter().map(HostValue).collect()))
             }
             _ => None,
         }
     }
 
     fn field(&self, name: &str) -> Option<Self> {
-        self.0.field(name).map(Host)
+        self.0.field(name).map(HostValue)
     }
 
     fn elements(&self) -> Option<Vec<Self>> {
         match self.0 {
-            Value::Array(elements) => Some(elements.iter().map(Host).collect()),
+            Value::Array(elements) => Some(elements.iter().map(HostValue).collect()),
             _ => None,
         }
     }

@@ -93,7 +93,7 @@ fn found(stmt: &Stmt) -> Option<LoopCounter> {
 fn counted(stmt: Stmt, counter: &LoopCounter, vars: &mut Vec<VarInfo>, out: &mut Vec<Stmt>) {
     let Stmt { mut results, op, site } = stmt;
     let Op::While { mut carried, mut cond, mut body } = op else { return };
-    // Of the condition, what computes the bound.
+    // The statements before the comparison compute the bound: they go before the loop.
     cond.stmts.pop();
     out.append(&mut cond.stmts);
     let mut fresh = || {

@@ -52,7 +52,8 @@ impl Session {
         checked
     }
 
-    /// Loads and checks the modules of the library that a text imports, so that copies of this session need not.
+    /// Loads and checks the modules of the library that a text imports, once for all copies made afterwards. Imports are
+    /// found by their lines: the text may be wrong anywhere else.
     pub fn prepare(&mut self, text: &str) {
         let before = self.db.modules.len();
         for rest in text.lines().filter_map(|line| line.strip_prefix("import ")) {

@@ -164,7 +164,8 @@ fn changes_are_of_ranges_one_after_the_other() {
         let changes = json!([change((1, column), (1, column), "++ \"z\" ")]);
         assert_eq!(edited(utf8, text, changes), format!("def a = 1\n{plus}def c = 3\n"));
     }
-    // What is beyond a line is its end, which stays; what is beyond the text is the end of that.
+    // A column beyond its line means the end of the line, before the line feed; a line beyond the text, the end of the
+    // text.
     let changes = json!([change((0, 99), (0, 99), "0"), change((99, 0), (99, 0), "1")]);
     assert_eq!(edited(false, text, changes), format!("def a = 10\n{b}def c = 31\n"));
     let changes = json!([change((0, 9), (2, 0), "2\n")]);

@@ -190,6 +190,7 @@ fn by_position(
         state: Ty::Int,
         inputs: vec![None],
         output: Some(system.cloned()),
+        function: None,
         step: &|w, given, i, xs| {
             let value = make(w, given, i, &xs[0]);
             let next = prim(Prim::Int(IntOp::Add), vec![i.clone(), int(1)]);

@@ -136,6 +136,7 @@ fn init_vars(
         state: Ty::Int,
         inputs: vec![None],
         output: Some(Some(system.clone())),
+        function: None,
         step: &|w, _, id, xs| {
             let next = w.binder("uid", Ty::Int);
             let x = translate::dual(w, system, xs[0].clone(), runtime::VAR, vec![var(&next)]);
