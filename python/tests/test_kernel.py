@@ -32,9 +32,13 @@ def client(kernel):
 
 
 def run(client, code, timeout=60):
-    """The reply, and what was shown: pairs of the kind of message and its content."""
+    """The reply, and what was shown: pairs of the kind of message and its content.
+
+    `stop_on_error=False`: after an error, Jupyter aborts what waits in the queue, and the next cell may already be there.
+    """
     shown = []
-    reply = client.execute_interactive(code, timeout=timeout, output_hook=lambda m: shown.append((m["msg_type"], m["content"])))
+    hook = lambda m: shown.append((m["msg_type"], m["content"]))
+    reply = client.execute_interactive(code, timeout=timeout, output_hook=hook, stop_on_error=False)
     return reply["content"], shown
 
 
@@ -104,7 +108,7 @@ def test_completion_and_inspection(client):
 
 def test_an_interrupt_ends_a_run_and_the_kernel_goes_on(kernel):
     manager, client = kernel
-    client.execute("def spin(x: Real) -> Real = spin(x + 1.0)\nspin(0.0)")
+    client.execute("def spin(x: Real) -> Real = spin(x + 1.0)\nspin(0.0)", stop_on_error=False)
     time.sleep(2.0)
     manager.interrupt_kernel()
     content = client.get_shell_msg(timeout=30)["content"]
