@@ -158,7 +158,7 @@ fn derive(
         inserts: HashMap::new(),
         sizes: HashMap::new(),
         shapes: Shapes::of(&source),
-        lengths: HashMap::new(),
+        kept_sizes: HashMap::new(),
         touched: HashSet::new(),
         wholes: HashMap::new(),
         uses: uses(&source),
@@ -353,8 +353,8 @@ struct Reverser<'m, 's> {
     sizes: HashMap<(Var, u8), Var>,
     /// What is known of the sizes of the function's arrays.
     shapes: Shapes,
-    /// How many steps the loops have that keep arrays.
-    lengths: HashMap<Var, Atom>,
+    /// The sizes of the arrays that loops keep.
+    kept_sizes: HashMap<Var, Vec<Atom>>,
     /// The roots of classes whose accumulators have been added to.
     touched: HashSet<Var>,
     /// How often each variable of the function is used.

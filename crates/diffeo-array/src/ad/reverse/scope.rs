@@ -11,7 +11,7 @@ use crate::ir::walk::{
     binders, deep, has_regions, operands, operands_mut, regions, regions_mut, statements,
     Accumulators,
 };
-use crate::ir::{Atom, Block, FlatTy, Op, Stmt, Var};
+use crate::ir::{Atom, Block, Check, FlatTy, Op, Stmt, Var};
 use crate::opt::shapes::Size;
 use diffeo_calculus::prim::IntOp;
 use hashbrown::{HashMap, HashSet};
@@ -25,6 +25,8 @@ const SHORT: usize = 40;
 pub(super) struct BackwardScope<'s> {
     /// What the region defines in the program.
     definitions: HashMap<Var, &'s Stmt>,
+    /// Sizes that are equal where the region comes to its end.
+    pub equal_sizes: Vec<(&'s Atom, &'s Atom)>,
     /// What stands for values of the program.
     pub known: HashMap<Var, Atom>,
     /// What is kept, with the variable of the backward part.
@@ -56,6 +58,19 @@ impl BackwardScope<'_> {
     /// The statement that defines a variable of the region.
     pub fn definition(&self, v: Var) -> Option<&Stmt> {
         self.definitions.get(&v).copied()
+    }
+
+    /// The size of an array in a dimension, if the region has checked that it is a size that is known `before` it.
+    pub fn checked_size(&self, v: Var, k: u8, before: impl Fn(&Atom) -> bool) -> Option<Atom> {
+        let is_size = |atom: &Atom| match atom {
+            Atom::Var(size) => {
+                self.definition(*size).is_some_and(|stmt| stmt.op == Op::Dim(Atom::Var(v), k))
+            }
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
+        };
+        let mut sides = self.equal_sizes.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]);
+        let found = sides.find(|(a, b)| is_size(a) && before(b));
+        found.map(|(_, size)| size.clone())
     }
 
     /// What the region defines.
@@ -91,6 +106,9 @@ impl<'s> Reverser<'_, 's> {
             self.homes[v.0 as usize] = depth;
         }
         for stmt in &block.stmts {
+            if let Op::Check(Check::Size { expected, found, .. }) = &stmt.op {
+                scope.equal_sizes.push((expected, found));
+            }
             for v in &stmt.results {
                 self.homes[v.0 as usize] = depth;
                 scope.definitions.insert(*v, stmt);
@@ -315,19 +333,28 @@ impl<'s> Reverser<'_, 's> {
         if let (0, Some(Op::Build { count, .. })) = (dim, definition) {
             return self.primal(count);
         }
-        let size = match self.sizes.get(&(v, dim)) {
-            Some(size) => *size,
-            None => {
-                let size = self.forward_var(FlatTy::Int, None, home);
-                let site = self.back.site();
-                let op = Op::Dim(Atom::Var(v), dim);
-                let stmt = Stmt { results: vec![size], op, site };
-                self.inserts.entry(v).or_default().push(stmt);
-                self.sizes.insert((v, dim), size);
-                size
-            }
+        let before = |atom: &Atom| match atom {
+            Atom::Var(v) => self.homes[v.0 as usize] < home,
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => true,
         };
+        if let Some(size) = self.scopes[home].checked_size(v, dim, before) {
+            return self.primal(&size);
+        }
+        let size = self.size_variable(v, dim);
         self.primal(&Atom::Var(size))
+    }
+
+    /// A variable of the forward part for the size of an array in a dimension.
+    pub fn size_variable(&mut self, v: Var, dim: u8) -> Var {
+        if let Some(size) = self.sizes.get(&(v, dim)) {
+            return *size;
+        }
+        let size = self.forward_var(FlatTy::Int, None, self.homes[v.0 as usize]);
+        let site = self.back.site();
+        let op = Op::Dim(Atom::Var(v), dim);
+        self.inserts.entry(v).or_default().push(Stmt { results: vec![size], op, site });
+        self.sizes.insert((v, dim), size);
+        size
     }
 
     /// The sizes of the accumulator of the class of this root.

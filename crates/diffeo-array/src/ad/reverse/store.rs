@@ -1,15 +1,16 @@
-//! Residuals of loops: an array for each number and each box, of higher rank for arrays whose size is the same in all
+//! Residuals of loops: an array for each number and each box, of higher rank for arrays whose sizes are the same in all
 //! steps, and an array of boxes for everything else.
 
 use super::scope::BackwardScope;
 use super::{box_type, Reverser};
 use crate::ir::{Atom, Block, BoxId, Carried, Elem, FlatTy, Op, SiteId, Stmt, Var};
+use crate::opt::shapes::Size;
 use diffeo_calculus::prim::IntOp;
 
 /// What each step of a loop keeps.
 pub(super) struct Store {
-    /// Elements of arrays, or rows of this length: variables of the forward and the backward part.
-    elements: Vec<(Var, Var, Elem, Option<Atom>)>,
+    /// Elements of arrays, or rows of these sizes: variables of the forward and the backward part.
+    elements: Vec<(Var, Var, Elem, Vec<Atom>)>,
     /// Fields of a box.
     others: Option<(BoxId, Vec<(Var, Var)>)>,
     /// The arrays, in the forward part.
@@ -22,13 +23,15 @@ impl<'s> Reverser<'_, 's> {
         let (mut elements, mut others) = (Vec::new(), Vec::new());
         for (v, var) in &scope.stored {
             match self.vars[v.0 as usize].ty {
-                FlatTy::Real => elements.push((*v, *var, Elem::Real, None)),
-                FlatTy::Int => elements.push((*v, *var, Elem::Int, None)),
-                FlatTy::Bool => elements.push((*v, *var, Elem::Bool, None)),
-                FlatTy::Box(id) => elements.push((*v, *var, Elem::Box(id), None)),
-                FlatTy::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), 1) => {
-                    match self.same_length(scope, *v).filter(|_| count.is_some()) {
-                        Some(length) => elements.push((*v, *var, elem, Some(length))),
+                FlatTy::Real => elements.push((*v, *var, Elem::Real, Vec::new())),
+                FlatTy::Int => elements.push((*v, *var, Elem::Int, Vec::new())),
+                FlatTy::Bool => elements.push((*v, *var, Elem::Bool, Vec::new())),
+                FlatTy::Box(id) => elements.push((*v, *var, Elem::Box(id), Vec::new())),
+                FlatTy::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), rank)
+                    if count.is_some() && (rank == 1 || elem == Elem::Real) =>
+                {
+                    match (0..rank).map(|k| self.same_size(scope, *v, k)).collect() {
+                        Some(sizes) => elements.push((*v, *var, elem, sizes)),
                         None => others.push((*v, *var)),
                     }
                 }
@@ -39,14 +42,14 @@ impl<'s> Reverser<'_, 's> {
         }
         let home = self.scopes.len() - 1;
         let mut arrays: Vec<Var> = Vec::new();
-        for (v, _, elem, length) in &elements {
-            let rank = 1 + u8::from(length.is_some());
+        for (v, _, elem, sizes) in &elements {
+            let rank = 1 + sizes.len() as u8;
             let name =
                 self.vars[v.0 as usize].name.as_ref().map(|name| format!("{name}_kept").into());
             let array = self.forward_var(FlatTy::Array(*elem, rank), name, home);
             arrays.push(array);
-            if let (Some(count), None) = (count, length) {
-                self.lengths.insert(array, count.clone());
+            if let Some(count) = count {
+                self.kept_sizes.insert(array, [&[count.clone()], &sizes[..]].concat());
             }
         }
         let others = (!others.is_empty()).then(|| {
@@ -63,17 +66,32 @@ impl<'s> Reverser<'_, 's> {
         Store { elements, others, arrays }
     }
 
-    /// The length of an array of a region that was closed, if it is the same in all steps.
-    fn same_length(&self, scope: &BackwardScope<'_>, v: Var) -> Option<Atom> {
-        let count = match scope.definition(v).map(|stmt| &stmt.op) {
-            Some(Op::Build { count, .. }) => Some(count),
-            _ => self.lengths.get(&v),
+    /// The size in a dimension of an array of a region that was closed, if it is the same in all steps: what knows it
+    /// is the array's definition, what is known of sizes, or a check that stops every step where it differs.
+    fn same_size(&mut self, scope: &BackwardScope<'_>, v: Var, k: u8) -> Option<Atom> {
+        let of_definition = match scope.definition(v).map(|stmt| &stmt.op) {
+            Some(Op::Build { count, .. }) if k == 0 => Some(count),
+            _ => self.kept_sizes.get(&v).and_then(|sizes| sizes.get(usize::from(k))),
         };
-        let same = |count: &&Atom| match count {
-            Atom::Var(count) => self.homes[count.0 as usize] < self.scopes.len(),
+        if let Some(size) = of_definition.filter(|size| self.is_outside(size)) {
+            return Some(size.clone());
+        }
+        match self.shapes.extent(v, k).filter(|extent| extent.always).map(|extent| extent.size) {
+            Some(Size::Is(size)) if self.is_outside(&size) => return Some(size),
+            Some(Size::Of(other, k)) if self.is_outside(&Atom::Var(other)) => {
+                return Some(Atom::Var(self.size_variable(other, k)))
+            }
+            Some(_) | None => {}
+        }
+        scope.checked_size(v, k, |size| self.is_outside(size))
+    }
+
+    /// Whether an operand is known before the region that was closed.
+    fn is_outside(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Var(v) => self.homes[v.0 as usize] < self.scopes.len(),
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => true,
-        };
-        count.filter(same).cloned()
+        }
     }
 
     /// Statements at the end of a step of the forward part, and what the step keeps.
@@ -90,10 +108,10 @@ impl<'s> Reverser<'_, 's> {
         (stmts, values)
     }
 
-    /// The types of the elements of the arrays, and the lengths of rows.
-    fn elements(store: &Store) -> Vec<(Elem, Option<Atom>)> {
-        let others = store.others.iter().map(|(id, _)| (Elem::Box(*id), None));
-        let elements = store.elements.iter().map(|(_, _, elem, length)| (*elem, length.clone()));
+    /// The types of the elements of the arrays, and the sizes of rows.
+    fn elements(store: &Store) -> Vec<(Elem, Vec<Atom>)> {
+        let others = store.others.iter().map(|(id, _)| (Elem::Box(*id), Vec::new()));
+        let elements = store.elements.iter().map(|(_, _, elem, sizes)| (*elem, sizes.clone()));
         elements.chain(others).collect()
     }
 
@@ -136,18 +154,21 @@ impl<'s> Reverser<'_, 's> {
             return (before, carried);
         }
         let steps = self.at_least_0(count, site, &mut before);
-        for (value, (elem, length)) in values.into_iter().zip(Self::elements(store)) {
-            let rank = 1 + u8::from(length.is_some());
+        for (value, (elem, sizes)) in values.into_iter().zip(Self::elements(store)) {
+            let rank = 1 + sizes.len() as u8;
             let ty = FlatTy::Array(elem, rank);
-            if let (Elem::Real, Some(length)) = (elem, &length) {
+            let made = if rank > 1 { self.filled_by(&value, body) } else { None };
+            let mut all = vec![Atom::Var(steps)];
+            all.extend(
+                sizes.iter().map(|size| Atom::Var(self.at_least_0(size, site, &mut before))),
+            );
+            if elem == Elem::Real && rank > 1 {
                 // Zeros at once, and not row by row.
-                let length = Atom::Var(self.at_least_0(length, site, &mut before));
-                let sizes = vec![Atom::Var(steps), length];
                 let acc = self.forward_var(FlatTy::Acc(rank), None, home);
-                before.push(Stmt { results: vec![acc], op: Op::AccNew(sizes), site });
+                before.push(Stmt { results: vec![acc], op: Op::AccNew(all), site });
                 let empty = self.forward_var(ty.clone(), None, home);
                 before.push(Stmt { results: vec![empty], op: Op::AccGet(Atom::Var(acc)), site });
-                self.carry_rows((ty, empty), (index, value), body, &mut carried, site);
+                carried.push(self.carry_rows((ty, empty), (index, value), made, body, site));
                 continue;
             }
             // Each place is filled before it is read.
@@ -157,39 +178,81 @@ impl<'s> Reverser<'_, 's> {
                 self.forward_var(FlatTy::Int, None, home),
             );
             let mut rows = Block { stmts: Vec::new(), results: vec![nothing] };
-            if let Some(length) = length {
-                let length = self.at_least_0(&length, site, &mut before);
+            if let Some(length) = all.pop().filter(|_| rank > 1) {
                 let (row, at) = (
                     self.forward_var(FlatTy::Array(elem, 1), None, home + 1),
                     self.forward_var(FlatTy::Int, None, home + 1),
                 );
-                let op = Op::Build { count: Atom::Var(length), index: at, body: rows };
+                let op = Op::Build { count: length, index: at, body: rows };
                 let stmts = vec![Stmt { results: vec![row], op, site }];
                 rows = Block { stmts, results: vec![Atom::Var(row)] };
             }
             let op = Op::Build { count: Atom::Var(steps), index: at, body: rows };
             before.push(Stmt { results: vec![empty], op, site });
-            self.carry_rows((ty, empty), (index, value), body, &mut carried, site);
+            carried.push(self.carry_rows((ty, empty), (index, value), made, body, site));
         }
         (before, carried)
     }
 
-    /// Has the steps of a loop carry an array, into which each puts a value at its index.
+    /// The statement among those of a body that is the counted loop which fills this array, and its place there.
+    fn filled_by(&self, value: &Atom, body: &Block) -> Option<(usize, usize)> {
+        let Atom::Var(v) = value else { return None };
+        let fills = |stmt: &Stmt| {
+            let i = stmt.results.iter().position(|result| result == v)?;
+            matches!(stmt.op, Op::For { .. }).then_some(i)
+        };
+        self.kept_sizes.get(v)?;
+        body.stmts.iter().enumerate().find_map(|(at, stmt)| Some((at, fills(stmt)?)))
+    }
+
+    /// Has the steps of a loop carry an array, into which each puts a value at its index. Where an inner loop `made`
+    /// the value, row by row, that loop carries the array in place of its own.
     fn carry_rows(
         &mut self,
         (ty, empty): (FlatTy, Var),
         (index, value): (Var, Atom),
+        made: Option<(usize, usize)>,
         body: &mut Block,
-        carried: &mut Vec<Carried>,
         site: SiteId,
-    ) {
+    ) -> Carried {
         let home = self.scopes.len();
-        let (param, next) =
-            (self.forward_var(ty.clone(), None, home), self.forward_var(ty, None, home));
-        let op = Op::Update { array: Atom::Var(param), indices: vec![Atom::Var(index)], value };
-        body.stmts.push(Stmt { results: vec![next], op, site });
-        body.results.push(Atom::Var(next));
-        carried.push(Carried { param, init: Atom::Var(empty) });
+        let param = self.forward_var(ty.clone(), None, home);
+        let before = body.stmts.len();
+        if let Some((at, i)) = made {
+            if let Op::For { carried, .. } = &body.stmts[at].op {
+                let unused = carried[i].init.clone();
+                remove_empty(body, &unused);
+            }
+            let at = at - (before - body.stmts.len());
+            self.deepen(&mut body.stmts[at], i, (param, &ty), index);
+            body.results.push(value);
+        } else {
+            let next = self.forward_var(ty, None, home);
+            let op = Op::Update { array: Atom::Var(param), indices: vec![Atom::Var(index)], value };
+            body.stmts.push(Stmt { results: vec![next], op, site });
+            body.results.push(Atom::Var(next));
+        }
+        Carried { param, init: Atom::Var(empty) }
+    }
+
+    /// Has a loop fill an array of higher rank at an index of a loop around it, instead of the array that it made.
+    fn deepen(&mut self, stmt: &mut Stmt, i: usize, (from, ty): (Var, &FlatTy), index: Var) {
+        self.vars[stmt.results[i].0 as usize].ty = ty.clone();
+        match &mut stmt.op {
+            Op::For { carried, body, .. } => {
+                let param = carried[i].param;
+                carried[i].init = Atom::Var(from);
+                self.vars[param.0 as usize].ty = ty.clone();
+                let Atom::Var(last) = &body.results[i] else { return };
+                for stmt in &mut body.stmts {
+                    if let Some(i) = stmt.results.iter().position(|v| v == last) {
+                        return self.deepen(stmt, i, (param, ty), index);
+                    }
+                }
+            }
+            Op::Update { indices, .. } => indices.insert(0, Atom::Var(index)),
+            _ => {}
+        }
     }
 
     /// A variable before a loop of the forward part: a number, 0 if it is less.
@@ -225,5 +288,21 @@ impl<'s> Reverser<'_, 's> {
             carried.push(Carried { param, init: Atom::Var(empty) });
         }
         (before, carried)
+    }
+}
+
+/// Removes the array that a loop no longer begins with.
+fn remove_empty(body: &mut Block, array: &Atom) {
+    let Atom::Var(array) = array else { return };
+    let mut of = None;
+    body.stmts.retain(|stmt| match &stmt.op {
+        Op::AccGet(acc) if stmt.results[..] == [*array] => {
+            of = Some(acc.clone());
+            false
+        }
+        _ => true,
+    });
+    if let Some(Atom::Var(acc)) = of {
+        body.stmts.retain(|stmt| stmt.results[..] != [acc]);
     }
 }
