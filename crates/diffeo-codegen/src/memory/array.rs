@@ -100,12 +100,17 @@ impl Lower<'_, '_> {
     /// The array with an element or rows replaced: in place if there is no other reference.
     pub fn update(
         &mut self,
+        results: &[Var],
         array: &Atom,
         indices: &[Atom],
         value: &Atom,
         given: Given,
     ) -> Vec<Operand> {
         let (elem, _) = self.array_ty(array);
+        if results.iter().any(|result| self.is_in_place(value, *result)) {
+            self.effects += 1;
+            return self.array(array).words();
+        }
         let indices = self.word_list(indices);
         let mut array = self.array(array);
         self.effects += 1;

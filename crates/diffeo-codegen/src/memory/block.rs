@@ -246,8 +246,13 @@ impl<'a> Lower<'_, 'a> {
             Op::Dim(array, dim) => vec![self.array(array).sizes[usize::from(*dim)]],
             Op::Get(array, indices) => self.get(results, array, indices),
             Op::Slice { array, lo, hi } => self.slice(array, lo, hi),
-            Op::Update { array, indices, value } => self.update(array, indices, value, first),
-            Op::Elements(elem, atoms) => self.elements(results, *elem, atoms),
+            Op::Update { array, indices, value } => {
+                self.update(results, array, indices, value, first)
+            }
+            Op::Elements(elem, atoms) => {
+                self.place_rows(results);
+                self.elements(results, *elem, atoms)
+            }
             Op::Rows(rows) => self.rows(rows),
             Op::Empty(_, rank) => super::array::empty(usize::from(*rank)),
             Op::Append(a, b) => self.append(a, b, first.own),
@@ -268,6 +273,7 @@ impl<'a> Lower<'_, 'a> {
                 carried.iter().flat_map(|c| self.words(&Atom::Var(c.param))).collect()
             }
             Op::Build { count, index, body } => {
+                self.place_rows(results);
                 self.build(results, count, *index, body);
                 return true;
             }

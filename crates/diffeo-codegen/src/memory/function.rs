@@ -1,10 +1,11 @@
 //! Translation of a function: the words that variables stand for, and what all other files use.
 
 use super::borrows::Owners;
-use super::emit::{ArrayParts, CodeBuilder};
+use super::emit::{width, ArrayParts, CodeBuilder};
 use super::helpers::Helper;
+use super::place::{self, Row};
 use super::scan::Scan;
-use super::uses::Use;
+use super::uses::{var, Use};
 use super::{symbol, word_types, words, MemoryCx};
 use crate::low::{self, Operand, Stmt};
 use diffeo_array::ir::{Atom, Elem, FlatTy, Function, FunctionId, SiteId, Var};
@@ -33,6 +34,8 @@ pub(super) struct Lower<'c, 'a> {
     values: Vec<Box<[Operand]>>,
     /// The results of statements that have a destination.
     pub placed: HashMap<Var, Destination>,
+    /// Comprehensions that can be made in their place.
+    rows: HashMap<Var, Row<'a>>,
     /// Variables with a reference of their own to a block that nothing else refers to.
     pub unshared: HashSet<Var>,
     /// Whether this is within steps that may be done at once.
@@ -66,8 +69,22 @@ impl<'c, 'a> Lower<'c, 'a> {
     ) -> Self {
         let values = vec![Box::default(); source.vars.len()];
         let (placed, unshared, code) = (HashMap::new(), HashSet::new(), CodeBuilder::new());
+        let rows = place::rows(source, scan);
         let (within, in_loop) = (false, false);
-        Lower { cx, source, id, scan, owners, values, placed, unshared, within, in_loop, code }
+        Lower {
+            cx,
+            source,
+            id,
+            scan,
+            owners,
+            values,
+            placed,
+            rows,
+            unshared,
+            within,
+            in_loop,
+            code,
+        }
     }
 
     /// The function in Low.
@@ -92,6 +109,30 @@ impl<'c, 'a> Lower<'c, 'a> {
         let mut function = self.code.finish(name, params, results);
         function.recursive = recursive;
         function
+    }
+
+    /// Has comprehensions made in their place, where arrays that are changed in place get their elements as rows.
+    pub fn place_rows(&mut self, results: &[Var]) {
+        for v in results {
+            let Some(row) = self.rows.get(v).copied().filter(|row| self.is_unshared(row.array))
+            else {
+                continue;
+            };
+            let FlatTy::Array(elem, _) = self.atom_ty(row.array) else { continue };
+            let indices = self.word_list(row.indices);
+            let array = self.array(row.array);
+            let address = self.place(&array, &indices, width(elem));
+            let data = self.offset(address);
+            self.placed.insert(*v, Destination { data });
+        }
+    }
+
+    /// Whether an update finds its row in place.
+    pub fn is_in_place(&self, row: &Atom, result: Var) -> bool {
+        var(row).is_some_and(|v| {
+            self.placed.contains_key(&v)
+                && self.rows.get(&v).is_some_and(|row| row.result == result)
+        })
     }
 
     /// The type of a variable.

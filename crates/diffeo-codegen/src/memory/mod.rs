@@ -27,6 +27,7 @@ mod int;
 mod loops;
 mod once;
 mod parallel;
+mod place;
 mod scalar;
 mod scan;
 mod unique;

@@ -150,6 +150,44 @@ fn updates_in_a_loop_allocate_once() {
     assert_eq!(found.copied, 800, "{found:?}");
 }
 
+/// What only becomes a row of an array that a loop carries is written there.
+#[test]
+fn rows_are_made_in_their_place() {
+    let head = "(n: Int, a: Real) -> ([][]Real, Real)";
+    let program = |between: &str, more: &str, last: &str| {
+        format!(
+            "z: [][]Real = build i < 1 {{ q: []Real = build j < 3 {{ yield a }} yield q }}
+            o: [][]Real = build i < n {{ r: []Real = build j < 3 {{ yield 0.0 }} yield r }}
+            m: [][]Real, s: Real = for i < n with (c = o, t = 0.0) {{
+                x: []Real = build j < 3 {{ k: Real = to_real(i) e: Real = real.add(k, a) yield e }}
+                {between}
+                w: [][]Real = update(c, i, x)
+                d: Real = get(x, 1)
+                u: Real = real.add(t, d)
+                {more}
+                yield {last}, u
+            }}
+            return m, s"
+        )
+    };
+    let arguments = |n: i64| [FlatValue::Int(n), FlatValue::Real(0.5)];
+    let allocations = |between: &str, more: &str, last: &str| {
+        let body = program(between, more, last);
+        let (few, many) = (costs(head, &body, &arguments(2)), costs(head, &body, &arguments(12)));
+        results(head, &body, &arguments(0));
+        many.allocations - few.allocations
+    };
+    assert_eq!(allocations("", "", "w"), 0);
+    // The array is looked at meanwhile; a check stands between; a row is
+    // changed again.
+    assert_eq!(allocations("y: Real = get(c, i, 0) p: Real = real.add(y, y)", "", "w"), 10);
+    assert_eq!(allocations("l: Int = dim[0](x) check_size[\"rows\"](3, l)", "", "w"), 10);
+    assert_eq!(
+        allocations("", "h: []Real = get(z, 0) v: [][]Real = update(w, 0, h)", "v").min(10),
+        10
+    );
+}
+
 #[test]
 fn an_update_of_what_is_used_later_is_a_copy() {
     let head = "(xs: []Real) -> ([]Real, []Real)";
