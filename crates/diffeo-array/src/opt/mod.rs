@@ -23,9 +23,11 @@
 //! | `scalars.rs`, `rows.rs` | scalar replacement of small arrays across calls, branches and loops; flat matrices |
 //! | `index_tables.rs` | index tables |
 //! | `scatter_to_map.rs`, `promote.rs` | scatter to map; accumulator promotion |
+//! | `add_elements.rs` | addition where elements are made |
 //! | `unroll.rs` | unrolling; small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs` | what passes ask: effects, sizes, calls |
 
+mod add_elements;
 mod canonical_loops;
 mod constants;
 mod cse;
@@ -56,6 +58,7 @@ mod specialise;
 mod tail;
 mod unroll;
 
+pub use add_elements::add_elements;
 pub use canonical_loops::canonical_loops;
 pub use constants::constants;
 pub use cse::cse;
@@ -155,6 +158,7 @@ pub const PASSES: &[Pass] = &[
     pass("fuse_siblings.2", fuse_siblings),
     pass("simplify.9", simplify),
     pass("cse.6", cse),
+    pass("add_elements", add_elements),
     pass("index_tables", index_tables),
     pass("rows", rows),
     pass("sink", sink),
