@@ -4,7 +4,7 @@
 
 pub use super::ops::{operands, operands_mut};
 use super::ops::{row, Group};
-use super::{Atom, Block, Function, Op, SiteId, Stmt, Var, VarInfo};
+use super::{Atom, Block, FlatTy, Function, Op, SiteId, Stmt, Var, VarInfo};
 pub(crate) use diffeo_base::deep;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -48,6 +48,21 @@ pub fn regions_mut(op: &mut Op, mut each: impl FnMut(&mut Block)) {
 /// Whether the operation has regions.
 pub fn has_regions(op: &Op) -> bool {
     row(op).group == Group::Control
+}
+
+/// Whether an operation makes arrays of numbers that are never read, so that there is nothing to do but to make room.
+pub fn makes_room(op: &Op) -> bool {
+    let Op::Build { body, .. } = op else { return false };
+    let row = |v: Var| {
+        let made = body.stmts.iter().any(|stmt| stmt.results[..] == [v]);
+        made && body.stmts.len() == 1
+    };
+    let unused = |atom: &Atom| match atom {
+        Atom::Unused(ty) => matches!(ty, FlatTy::Real | FlatTy::Int | FlatTy::Bool),
+        Atom::Var(v) => row(*v),
+        Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) => false,
+    };
+    body.results.iter().all(unused) && body.stmts.iter().all(|stmt| deep(|| makes_room(&stmt.op)))
 }
 
 /// The variables that an operation defines for its regions: the index of a loop, what it carries.

@@ -11,7 +11,9 @@
 
 use super::effects::{has_bounded_partials, speculative_cost, Effects};
 use super::shapes::Shapes;
-use crate::ir::walk::{binders, deep, has_regions, operands, regions, regions_mut, var, Copier};
+use crate::ir::walk::{
+    binders, deep, has_regions, makes_room, operands, regions, regions_mut, var, Copier,
+};
 use crate::ir::{Atom, Block, Check, FlatTy, Module, Op, Scalar, SiteId, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::Comparison;
 use hashbrown::{HashMap, HashSet};
@@ -196,7 +198,8 @@ impl Hoist<'_> {
     /// Whether all that a statement refers to is defined at this level or further out, or by itself.
     fn is_invariant(&mut self, stmt: &Stmt, level: u32) -> bool {
         self.stamps += 1;
-        self.refers_outside(stmt, level)
+        // Rows that are only room stay where they are: elsewhere they would be copied.
+        !makes_room(&stmt.op) && self.refers_outside(stmt, level)
     }
 
     fn refers_outside(&mut self, stmt: &Stmt, level: u32) -> bool {

@@ -272,9 +272,9 @@ impl<'a> Lower<'_, 'a> {
                 }
                 carried.iter().flat_map(|c| self.words(&Atom::Var(c.param))).collect()
             }
-            Op::Build { count, index, body } => {
+            Op::Build { .. } => {
                 self.place_rows(results);
-                self.build(results, count, *index, body);
+                self.build(results, op);
                 return true;
             }
             Op::Reduce { how, count, index, body } => self.reduce(how, count, *index, body),

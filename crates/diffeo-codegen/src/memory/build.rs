@@ -9,7 +9,8 @@ use super::function::{Destination, Lower};
 use super::scan::BlockNumber;
 use super::uses::{var, Use};
 use crate::low::{Compare, Expr, LowTy, Operand, Reg, Stmt};
-use diffeo_array::ir::{Atom, Block, Elem, FlatTy, Op, Stmt as Statement, Var};
+use diffeo_array::ir::walk::makes_room;
+use diffeo_array::ir::{Atom, Elem, FlatTy, Op, Stmt as Statement, Var};
 use diffeo_calculus::eval::MOST_ELEMENTS;
 
 /// A size of rows that is known before the loop, and how many of the sizes before it must be positive: else there
@@ -32,7 +33,8 @@ enum ElementTarget {
 
 impl<'a> Lower<'_, 'a> {
     /// Translates an [`Op::Build`] and defines its results.
-    pub fn build(&mut self, results: &[Var], count: &Atom, index: Var, body: &'a Block) {
+    pub fn build(&mut self, results: &[Var], op: &'a Op) {
+        let Op::Build { count, index, body } = op else { return };
         let site = self.site;
         let count = self.word(count);
         let number = self.scan.number(body);
@@ -41,7 +43,11 @@ impl<'a> Lower<'_, 'a> {
         for ((v, row), (elem, rank)) in results.iter().zip(&body.results).zip(&kinds) {
             targets.push(self.target(*v, row, count, (*elem, *rank), number));
         }
-        let register = self.define_index(index);
+        let allocated = |target| matches!(target, &ElementTarget::Allocated { .. });
+        if targets.iter().all(allocated) && makes_room(op) {
+            return;
+        }
+        let register = self.define_index(*index);
         let index = Operand::Reg(register);
         let plain = |(target, (elem, _)): (&ElementTarget, &(Elem, usize))| {
             matches!(target, ElementTarget::Allocated { .. }) && !counted(*elem)

@@ -28,7 +28,7 @@ impl<'s> Reverser<'_, 's> {
                 FlatTy::Bool => elements.push((*v, *var, Elem::Bool, Vec::new())),
                 FlatTy::Box(id) => elements.push((*v, *var, Elem::Box(id), Vec::new())),
                 FlatTy::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), rank)
-                    if count.is_some() && (rank == 1 || elem == Elem::Real) =>
+                    if count.is_some() =>
                 {
                     match (0..rank).map(|k| self.same_size(scope, *v, k)).collect() {
                         Some(sizes) => elements.push((*v, *var, elem, sizes)),
@@ -162,31 +162,20 @@ impl<'s> Reverser<'_, 's> {
             all.extend(
                 sizes.iter().map(|size| Atom::Var(self.at_least_0(size, site, &mut before))),
             );
-            if elem == Elem::Real && rank > 1 {
-                // Zeros at once, and not row by row.
-                let acc = self.forward_var(FlatTy::Acc(rank), None, home);
-                before.push(Stmt { results: vec![acc], op: Op::AccNew(all), site });
-                let empty = self.forward_var(ty.clone(), None, home);
-                before.push(Stmt { results: vec![empty], op: Op::AccGet(Atom::Var(acc)), site });
-                carried.push(self.carry_rows((ty, empty), (index, value), made, body, site));
-                continue;
-            }
             // Each place is filled before it is read.
             let nothing = Atom::Unused(elem.ty());
-            let (empty, at) = (
-                self.forward_var(ty.clone(), None, home),
-                self.forward_var(FlatTy::Int, None, home),
-            );
+            let empty = self.forward_var(ty.clone(), None, home);
             let mut rows = Block { stmts: Vec::new(), results: vec![nothing] };
-            if let Some(length) = all.pop().filter(|_| rank > 1) {
-                let (row, at) = (
-                    self.forward_var(FlatTy::Array(elem, 1), None, home + 1),
-                    self.forward_var(FlatTy::Int, None, home + 1),
-                );
-                let op = Op::Build { count: length, index: at, body: rows };
+            for depth in (1..rank).rev() {
+                let inner = home + usize::from(depth);
+                let row = self.forward_var(FlatTy::Array(elem, rank - depth), None, inner);
+                let index = self.forward_var(FlatTy::Int, None, inner);
+                let count = all[usize::from(depth)].clone();
+                let op = Op::Build { count, index, body: rows };
                 let stmts = vec![Stmt { results: vec![row], op, site }];
                 rows = Block { stmts, results: vec![Atom::Var(row)] };
             }
+            let at = self.forward_var(FlatTy::Int, None, home);
             let op = Op::Build { count: Atom::Var(steps), index: at, body: rows };
             before.push(Stmt { results: vec![empty], op, site });
             carried.push(self.carry_rows((ty, empty), (index, value), made, body, site));
@@ -217,13 +206,7 @@ impl<'s> Reverser<'_, 's> {
     ) -> Carried {
         let home = self.scopes.len();
         let param = self.forward_var(ty.clone(), None, home);
-        let before = body.stmts.len();
         if let Some((at, i)) = made {
-            if let Op::For { carried, .. } = &body.stmts[at].op {
-                let unused = carried[i].init.clone();
-                remove_empty(body, &unused);
-            }
-            let at = at - (before - body.stmts.len());
             self.deepen(&mut body.stmts[at], i, (param, &ty), index);
             body.results.push(value);
         } else {
@@ -288,21 +271,5 @@ impl<'s> Reverser<'_, 's> {
             carried.push(Carried { param, init: Atom::Var(empty) });
         }
         (before, carried)
-    }
-}
-
-/// Removes the array that a loop no longer begins with.
-fn remove_empty(body: &mut Block, array: &Atom) {
-    let Atom::Var(array) = array else { return };
-    let mut of = None;
-    body.stmts.retain(|stmt| match &stmt.op {
-        Op::AccGet(acc) if stmt.results[..] == [*array] => {
-            of = Some(acc.clone());
-            false
-        }
-        _ => true,
-    });
-    if let Some(Atom::Var(acc)) = of {
-        body.stmts.retain(|stmt| stmt.results[..] != [acc]);
     }
 }
