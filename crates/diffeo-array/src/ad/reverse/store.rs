@@ -49,7 +49,7 @@ impl<'s> Reverser<'_, 's> {
             let array = self.forward_var(FlatTy::Array(*elem, rank), name, home);
             arrays.push(array);
             if let Some(count) = count {
-                self.kept_sizes.insert(array, [&[count.clone()], &sizes[..]].concat());
+                self.kept_sizes.insert(array, [std::slice::from_ref(count), &sizes[..]].concat());
             }
         }
         let others = (!others.is_empty()).then(|| {
