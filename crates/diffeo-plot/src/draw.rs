@@ -5,6 +5,8 @@ pub mod clip;
 mod legend;
 mod marks;
 
+pub use axes::slanted;
+
 use crate::font;
 use crate::layout::Layout;
 use crate::model::{Figure, Plot};
@@ -124,8 +126,7 @@ fn draw(figure: &Figure, usual: (f64, f64)) -> Scene {
         scene.title((middle, MARGIN + TITLE - 2.0), &text, TITLE);
     }
     if layout.empty {
-        let text = if figure.layers.is_empty() { "nothing to draw" } else { "no data to draw" };
-        scene.text((frame.x(0.5), frame.y(0.5)), text, LABEL, Anchor::Middle);
+        scene.text((frame.x(0.5), frame.y(0.5)), layout.said(), LABEL, Anchor::Middle);
     }
     scene
 }

@@ -59,6 +59,14 @@ impl<'a> Layout<'a> {
         layout
     }
 
+    /// What stands in an empty frame.
+    pub fn said(&self) -> &'static str {
+        match self.figure.layers.is_empty() {
+            true => "nothing to draw",
+            false => "no data to draw",
+        }
+    }
+
     /// The layers that the legend names, each name once.
     pub fn legend(&self) -> Vec<(&'a str, Color, &'a Layer)> {
         let mut entries: Vec<(&str, Color, &Layer)> = Vec::new();

@@ -396,7 +396,7 @@ impl<'a> Drawing<'a> {
             let _ = writeln!(out, "{indent} {}{label}", " ".repeat(before));
         }
         if self.layout.empty {
-            let _ = writeln!(out, "{indent} no data to draw");
+            let _ = writeln!(out, "{indent} {}", self.layout.said());
         }
     }
 

@@ -1,11 +1,12 @@
 //! A plot as a specification of Vega-Lite 6, which notebooks draw.
 //!
 //! Each layer has its data in it, as rows of named numbers; a number that is nan or infinite is `null`, which leaves
-//! a gap. Names in the legend are data of the colour's scale.
+//! a gap. Names in the legend are data of the colour's scale. The axes reach over what [`Layout`] says, and the names
+//! of bars are the domain of theirs, so that the picture is that of the other ways to draw.
 
 use crate::color::Color;
-use crate::layout::{drawable, Layout};
-use crate::model::{Axis, Figure, Mark, Plot};
+use crate::layout::{drawable, edges, Layout, MarkForm, Scale};
+use crate::model::{Axis, Figure, Layer, Mark, Plot};
 use serde_json::{json, Map, Value};
 
 /// The schema that a specification names.
@@ -35,7 +36,9 @@ fn part(plot: &Plot) -> Map<String, Value> {
             titled(&mut spec, title);
             spec.insert("columns".to_string(), json!(columns));
             spec.insert("concat".to_string(), json!(plots));
-            spec.insert("resolve".to_string(), json!({"scale": {"color": "independent"}}));
+            let apart =
+                json!({"color": "independent", "fill": "independent", "xOffset": "independent"});
+            spec.insert("resolve".to_string(), json!({"scale": apart}));
             spec
         }
     }
@@ -50,34 +53,27 @@ fn titled(spec: &mut Map<String, Value>, title: &str) {
 fn unit(figure: &Figure, usual: (usize, usize)) -> Map<String, Value> {
     let layout = Layout::new(figure);
     let size = |own: usize, usual: usize| if own == 0 { usual } else { own };
+    let size = (size(figure.width, usual.0), size(figure.height, usual.1));
     let mut spec = Map::new();
     titled(&mut spec, &figure.title);
-    spec.insert("width".to_string(), json!(size(figure.width, usual.0)));
-    spec.insert("height".to_string(), json!(size(figure.height, usual.1)));
-    let axes = Axes::new(&layout);
-    let layers: Vec<Value> = layout
-        .layers
-        .iter()
-        .map(|(color, layer, _)| axes.layer(&layer.mark, *color, &layer.name, layer.dashed))
-        .collect();
-    let cells = figure.layers.iter().any(|layer| matches!(layer.mark, Mark::Cells(..)));
-    spec.insert("layer".to_string(), json!(layers));
-    if cells {
-        spec.insert("resolve".to_string(), json!({"scale": {"color": "independent"}}));
+    spec.insert("width".to_string(), json!(size.0));
+    spec.insert("height".to_string(), json!(size.1));
+    let axes = Axes::new(&layout, size);
+    let mut layers: Vec<Value> = (0..layout.layers.len()).map(|i| axes.layer(i)).collect();
+    if layout.empty {
+        layers.push(axes.nothing());
     }
+    spec.insert("layer".to_string(), json!(layers));
     spec
 }
 
 /// What all layers of a figure share.
 struct Axes<'a> {
-    figure: &'a Figure,
-    /// The names of the legend and their colours.
-    names: Vec<&'a str>,
-    colors: Vec<String>,
-    /// Whether the y axis begins at 0.
-    based: bool,
-    /// Whether the axes end where the data does, as those of a heat map.
-    exact: bool,
+    layout: &'a Layout<'a>,
+    /// In pixels.
+    size: (usize, usize),
+    /// The entries of the legend: name, colour, and the name by which the scale of colours knows it.
+    entries: Vec<(&'a str, Color, String)>,
 }
 
 /// A number, or `null` where it has no place.
@@ -90,54 +86,45 @@ fn number(v: f64, log: bool) -> Value {
 }
 
 impl<'a> Axes<'a> {
-    fn new(layout: &Layout<'a>) -> Axes<'a> {
-        let (mut names, mut colors) = (Vec::new(), Vec::new());
+    fn new(layout: &'a Layout<'a>, size: (usize, usize)) -> Axes<'a> {
+        let mut entries: Vec<(&str, Color, String)> = Vec::new();
         for (name, color, _) in layout.legend() {
-            if !names.contains(&name) {
-                names.push(name);
-                colors.push(color.hex());
+            // One name in two colours is two entries; blanks at the end, which nobody sees, tell them apart.
+            let mut key = name.to_string();
+            while entries.iter().any(|(.., known)| *known == key) {
+                key.push(' ');
             }
+            entries.push((name, color, key));
         }
-        let stands = |mark: &Mark| matches!(mark, Mark::Bars(..) | Mark::Boxes(..));
-        let based = layout.figure.layers.iter().any(|layer| stands(&layer.mark));
-        let exact = layout.values.is_some();
-        Axes { figure: layout.figure, names, colors, based, exact }
+        Axes { layout, size, entries }
     }
 
-    /// The scale and title of an axis, for an encoding.
-    fn axis(&self, axis: &Axis, based: bool) -> Map<String, Value> {
-        let mut scale = Map::new();
-        if self.exact {
-            scale.insert("nice".to_string(), json!(false));
+    fn axis_of(&self, on_x: bool) -> (&'a Axis, &'a Scale) {
+        match on_x {
+            true => (&self.layout.figure.x, &self.layout.x),
+            false => (&self.layout.figure.y, &self.layout.y),
         }
+    }
+
+    /// The encoding of an axis by a field of the data, or by one number for all: its scale and title.
+    fn channel(&self, on_x: bool, key: &str, of: Value) -> Value {
+        let (axis, scale) = self.axis_of(on_x);
+        let (low, high) = scale.ends();
+        let mut all = json!({"domain": [low, high], "nice": false});
         match axis.log {
-            true => scale.insert("type".to_string(), json!("log")),
-            false => scale.insert("zero".to_string(), json!(based)),
-        };
-        for (name, end) in [("domainMin", axis.low), ("domainMax", axis.high)] {
-            if drawable(end, axis.log) {
-                scale.insert(name.to_string(), json!(end));
-            }
+            true => all["type"] = json!("log"),
+            false => all["zero"] = json!(false),
         }
         if axis.backwards {
-            scale.insert("reverse".to_string(), json!(true));
+            all["reverse"] = json!(true);
         }
-        let title = if axis.label.is_empty() { Value::Null } else { json!(axis.label) };
-        let mut out = Map::new();
-        out.insert("type".to_string(), json!("quantitative"));
-        out.insert("scale".to_string(), json!(scale));
-        out.insert("title".to_string(), title);
-        out
-    }
-
-    /// The encoding of an axis by a field of the data, or by one number for all.
-    fn channel(&self, on_x: bool, key: &str, of: Value) -> Value {
-        let mut out = match on_x {
-            true => self.axis(&self.figure.x, false),
-            false => self.axis(&self.figure.y, self.based),
+        let ticks = match on_x {
+            true => (self.size.0 / 80).clamp(2, 12),
+            false => (self.size.1 / 48).clamp(2, 10),
         };
-        out.insert(key.to_string(), of);
-        Value::Object(out)
+        json!({
+            "type": "quantitative", "scale": all, "title": label(axis), "axis": {"tickCount": ticks}, key: of
+        })
     }
 
     fn x(&self, field: &str) -> Value {
@@ -148,160 +135,251 @@ impl<'a> Axes<'a> {
         self.channel(false, "field", json!(field))
     }
 
-    /// What bars stand on: 0, or the lower edge.
+    /// What bars stand on: 0, or the lower end.
     fn base(&self) -> Value {
-        match self.figure.y.log {
-            true => json!({"value": "height"}),
-            false => json!({"datum": 0}),
-        }
+        let (axis, scale) = self.axis_of(false);
+        json!({"datum": if axis.log { scale.ends().0 } else { 0.0 }})
+    }
+
+    /// A number of an axis, or `null`.
+    fn place(&self, on_x: bool, v: f64) -> Value {
+        number(v, self.axis_of(on_x).0.log)
     }
 
     /// Rows of columns with these names; whether each is on x.
     fn rows(&self, columns: &[(&str, bool, &[f64])]) -> Value {
         let count = columns.iter().map(|(_, _, values)| values.len()).min().unwrap_or(0);
-        let log = |on_x: bool| if on_x { self.figure.x.log } else { self.figure.y.log };
         let row = |i: usize| -> Value {
             let cells = columns
                 .iter()
-                .map(|(name, on_x, values)| ((*name).to_string(), number(values[i], log(*on_x))));
+                .map(|(name, on_x, values)| ((*name).to_string(), self.place(*on_x, values[i])));
             Value::Object(cells.collect())
         };
         json!({"values": (0..count).map(row).collect::<Vec<Value>>()})
     }
 
-    fn layer(&self, mark: &Mark, color: Color, name: &str, dashed: bool) -> Value {
+    /// The layer of this number.
+    fn layer(&self, i: usize) -> Value {
+        let (color, layer, _) = &self.layout.layers[i];
+        let Layer { mark, name, dashed, .. } = *layer;
         let hex = color.hex();
-        let mut look = Map::new();
+        let mut look = json!({"clip": true});
         if name.is_empty() {
-            look.insert("color".to_string(), json!(hex));
+            look["color"] = json!(hex);
         }
-        if dashed {
-            look.insert("strokeDash".to_string(), json!([6, 4]));
+        if *dashed {
+            look["strokeDash"] = json!([6, 4]);
         }
         let with = |kind: &str, more: Value| {
-            let mut all = Map::new();
-            all.insert("type".to_string(), json!(kind));
-            all.extend(look.clone());
-            if let Value::Object(more) = more {
+            let mut all = look.clone();
+            all["type"] = json!(kind);
+            if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
                 all.extend(more);
             }
-            Value::Object(all)
+            all
         };
+        let disc = |size: usize| with("point", json!({"filled": true, "size": size, "opacity": 1}));
         let colored = |mut encoding: Value| {
-            if let (false, Value::Object(encoding)) = (name.is_empty(), &mut encoding) {
-                encoding.insert(
-                    "color".to_string(),
-                    json!({
-                        "datum": name,
-                        "type": "nominal",
-                        "scale": {"domain": self.names, "range": self.colors},
-                        "title": null
-                    }),
-                );
+            let entry = self.entries.iter().find(|(n, c, _)| n == name && c == color);
+            if let Some((.., key)) = entry {
+                let keys: Vec<&String> = self.entries.iter().map(|(.., key)| key).collect();
+                let colors: Vec<String> = self.entries.iter().map(|(_, c, _)| c.hex()).collect();
+                encoding["color"] = json!({
+                    "datum": key,
+                    "type": "nominal",
+                    "scale": {"domain": keys, "range": colors},
+                    "title": null
+                });
             }
             encoding
         };
         // A line goes from point to point in the order in which they come.
         let ordered = json!({"value": null});
         match mark {
-            Mark::Line(xs, ys) => json!({
-                "data": self.rows(&[("x", true, xs), ("y", false, ys)]),
-                "mark": with("line", json!({"clip": true, "invalid": "break-paths-filter-domains"})),
-                "encoding": colored(json!({"x": self.x("x"), "y": self.y("y"), "order": ordered}))
-            }),
+            Mark::Line(xs, ys) => {
+                let data = self.rows(&[("x", true, xs), ("y", false, ys)]);
+                let line = with("line", json!({"invalid": "break-paths-filter-domains"}));
+                let mut encoding = colored(json!({"x": self.x("x"), "y": self.y("y")}));
+                let lone = lone(self.layout, xs, ys);
+                if lone.is_empty() {
+                    encoding["order"] = ordered;
+                    json!({"data": data, "mark": line, "encoding": encoding})
+                } else {
+                    // A point between gaps is seen, too.
+                    json!({
+                        "data": data,
+                        "encoding": encoding,
+                        "layer": [
+                            {"mark": line, "encoding": {"order": ordered}},
+                            {"data": {"values": lone}, "mark": disc(12)}
+                        ]
+                    })
+                }
+            }
             Mark::Points(xs, ys) => json!({
                 "data": self.rows(&[("x", true, xs), ("y", false, ys)]),
-                "mark": with("point", json!({"filled": true, "size": 40, "opacity": 1, "clip": true})),
+                "mark": disc(40),
                 "encoding": colored(json!({"x": self.x("x"), "y": self.y("y")}))
             }),
             Mark::Bars(names, heights) => {
                 let rows: Vec<Value> = names
                     .iter()
                     .zip(heights)
-                    .map(|(name, h)| json!({"x": name, "y": number(*h, self.figure.y.log)}))
+                    .map(|(name, h)| json!({"x": name, "y": self.place(false, *h)}))
                     .collect();
-                let title = match self.figure.x.label.as_str() {
-                    "" => Value::Null,
-                    label => json!(label),
-                };
                 let mut encoding = json!({
-                    "x": {"field": "x", "type": "nominal", "sort": null, "title": title},
-                    "y": self.y("y")
+                    "x": self.names(),
+                    "y": self.y("y"),
+                    "y2": self.base()
                 });
-                let all = |layer: &&crate::model::Layer| matches!(layer.mark, Mark::Bars(..));
-                if self.figure.layers.iter().filter(all).count() > 1 {
-                    let side = if name.is_empty() { hex.as_str() } else { name };
-                    encoding["xOffset"] = json!({"datum": side, "type": "nominal"});
+                // Bars of several layers stand side by side.
+                let stands = |(.., layer, _): &&(Color, &Layer, MarkForm<'_>)| {
+                    matches!(layer.mark, Mark::Bars(..))
+                };
+                let all = self.layout.layers.iter().filter(stands).count();
+                let before = self.layout.layers[..i].iter().filter(stands).count();
+                if all > 1 {
+                    let domain: Vec<String> = (1..=all).map(|n| n.to_string()).collect();
+                    encoding["xOffset"] = json!({
+                        "datum": domain[before],
+                        "type": "nominal",
+                        "scale": {"domain": domain, "paddingInner": 0, "paddingOuter": 0}
+                    });
                 }
                 json!({
                     "data": {"values": rows},
-                    "mark": with("bar", json!({"clip": true})),
+                    "mark": with("bar", json!({"orient": "vertical"})),
                     "encoding": colored(encoding)
                 })
             }
             Mark::Band(xs, lows, highs) => json!({
                 "data": self.rows(&[("x", true, xs), ("y", false, lows), ("y2", false, highs)]),
-                "mark": with("area", json!({"opacity": 0.22, "clip": true})),
-                "encoding": colored(json!({"x": self.x("x"), "y": self.y("y"), "y2": {"field": "y2"}}))
+                "mark": with("area", json!({"opacity": 0.22, "invalid": "break-paths-filter-domains"})),
+                "encoding": colored(json!({
+                    "x": self.x("x"), "y": self.y("y"), "y2": {"field": "y2"}, "order": ordered
+                }))
             }),
-            Mark::ErrorBars(xs, ys, lows, highs) => json!({
-                "data": self.rows(&[
-                    ("x", true, xs), ("y", false, ys), ("low", false, lows), ("high", false, highs)
-                ]),
-                "layer": [
-                    {
-                        "mark": with("rule", json!({"clip": true})),
-                        "encoding": colored(json!({
-                            "x": self.x("x"), "y": self.y("low"), "y2": {"field": "high"}
-                        }))
-                    },
-                    {
-                        "mark": with("point", json!({"filled": true, "size": 40, "opacity": 1, "clip": true})),
-                        "encoding": colored(json!({"x": self.x("x"), "y": self.y("y")}))
-                    }
-                ]
-            }),
+            Mark::ErrorBars(xs, ys, lows, highs) => {
+                // A bar to a place that a logarithmic axis lacks goes to its end.
+                let log = self.layout.figure.y.log;
+                let least = self.layout.y.ends().0;
+                let lows: Vec<f64> =
+                    lows.iter().map(|v| if log && *v <= 0.0 { least } else { *v }).collect();
+                let bars = json!([{"filter": "isValid(datum.low) && isValid(datum.high)"}]);
+                let end = |field: &str| {
+                    json!({
+                        "transform": bars,
+                        "mark": with("tick", json!({"orient": "horizontal", "size": 6, "thickness": 1.3})),
+                        "encoding": colored(json!({"x": self.x("x"), "y": self.y(field)}))
+                    })
+                };
+                json!({
+                    "data": self.rows(&[
+                        ("x", true, xs), ("y", false, ys), ("low", false, &lows), ("high", false, highs)
+                    ]),
+                    "layer": [
+                        {
+                            "transform": bars,
+                            "mark": with("rule", json!({"strokeWidth": 1.3})),
+                            "encoding": colored(json!({
+                                "x": self.x("x"), "y": self.y("low"), "y2": {"field": "high"}
+                            }))
+                        },
+                        end("low"),
+                        end("high"),
+                        {
+                            "mark": disc(40),
+                            "encoding": colored(json!({"x": self.x("x"), "y": self.y("y")}))
+                        }
+                    ]
+                })
+            }
             Mark::Boxes(lefts, rights, heights) => json!({
                 "data": self.rows(&[("x", true, lefts), ("x2", true, rights), ("y", false, heights)]),
-                "mark": with("bar", json!({"clip": true, "binSpacing": 1})),
+                "mark": with("bar", json!({"orient": "vertical", "stroke": "white", "strokeWidth": 1})),
                 "encoding": colored(json!({
                     "x": self.x("x"), "x2": {"field": "x2"}, "y": self.y("y"), "y2": self.base()
                 }))
             }),
             Mark::Cells(xs, ys, values) => self.cells(xs, ys, values),
             Mark::Texts(xs, ys, texts) => {
-                let row = |((x, y), text): ((&f64, &f64), &String)| {
-                    let (x, y) = (number(*x, self.figure.x.log), number(*y, self.figure.y.log));
-                    json!({"x": x, "y": y, "text": text})
-                };
+                let row = |((x, y), text): ((&f64, &f64), &String)| json!({"x": self.place(true, *x), "y": self.place(false, *y), "text": text});
                 let rows: Vec<Value> = xs.iter().zip(ys).zip(texts).map(row).collect();
                 json!({
                     "data": {"values": rows},
-                    "mark": {"type": "text", "align": "left", "dx": 6, "color": hex, "clip": true},
-                    "encoding": {"x": self.x("x"), "y": self.y("y"), "text": {"field": "text", "type": "nominal"}}
+                    "mark": with("text", json!({"align": "left", "dx": 6})),
+                    "encoding": colored(json!({
+                        "x": self.x("x"), "y": self.y("y"), "text": {"field": "text", "type": "nominal"}
+                    }))
                 })
             }
-            Mark::Horizontal(v) => self.rule(false, *v, &with("rule", json!({})), &colored),
-            Mark::Vertical(v) => self.rule(true, *v, &with("rule", json!({})), &colored),
+            Mark::Horizontal(v) => {
+                let mut encoding = json!({"y": self.y("at")});
+                if self.layout.categories.is_empty() {
+                    self.across(true, &mut encoding);
+                }
+                json!({
+                    "data": {"values": [{"at": self.place(false, *v)}]},
+                    "mark": with("rule", json!({})),
+                    "encoding": colored(encoding)
+                })
+            }
+            Mark::Vertical(v) => {
+                let mut encoding = json!({"x": self.x("at")});
+                self.across(false, &mut encoding);
+                json!({
+                    "data": {"values": [{"at": self.place(true, *v)}]},
+                    "mark": with("rule", json!({})),
+                    "encoding": colored(encoding)
+                })
+            }
         }
     }
 
-    /// A line across the plot.
-    fn rule(&self, on_x: bool, at: f64, mark: &Value, colored: &dyn Fn(Value) -> Value) -> Value {
-        let log = if on_x { self.figure.x.log } else { self.figure.y.log };
-        let name = if on_x { "x" } else { "y" };
-        let encoding =
-            Map::from_iter([(name.to_string(), self.channel(on_x, "field", json!("at")))]);
+    /// From one end of an axis to the other.
+    fn across(&self, on_x: bool, encoding: &mut Value) {
+        let (low, high) = self.axis_of(on_x).1.ends();
+        let (from, to) = if on_x { ("x", "x2") } else { ("y", "y2") };
+        encoding[from] = self.channel(on_x, "datum", json!(low));
+        encoding[to] = json!({"datum": high});
+    }
+
+    /// The names of bars, as wide as the other ways draw them.
+    fn names(&self) -> Value {
+        let slanted = crate::draw::slanted(self.layout, self.size.0 as f64 - 60.0);
         json!({
-            "data": {"values": [{"at": number(at, log)}]},
-            "mark": mark,
-            "encoding": colored(Value::Object(encoding))
+            "field": "x",
+            "type": "nominal",
+            "title": label(&self.layout.figure.x),
+            "scale": {"domain": self.layout.categories, "paddingInner": 0.2, "paddingOuter": 0.1},
+            "axis": {"labelAngle": if slanted { -35 } else { 0 }, "labelLimit": 300}
+        })
+    }
+
+    /// A text in the middle of the axes.
+    fn nothing(&self) -> Value {
+        let middle = |on_x: bool| {
+            let (axis, scale) = self.axis_of(on_x);
+            let (low, high) = scale.ends();
+            match axis.log {
+                true => low.sqrt() * high.sqrt(),
+                false => 0.5 * low + 0.5 * high,
+            }
+        };
+        let x = match self.layout.categories.is_empty() {
+            true => self.channel(true, "datum", json!(middle(true))),
+            false => json!({"value": {"expr": "width / 2"}}),
+        };
+        json!({
+            "data": {"values": [{}]},
+            "mark": {"type": "text", "text": self.layout.said()},
+            "encoding": {"x": x, "y": self.channel(false, "datum", json!(middle(false)))}
         })
     }
 
     fn cells(&self, xs: &[f64], ys: &[f64], values: &[f64]) -> Value {
-        let edges = |positions: &[f64], log: bool| crate::layout::edges(positions, log);
-        let (columns, rows) = (edges(xs, self.figure.x.log), edges(ys, self.figure.y.log));
+        let figure = self.layout.figure;
+        let (columns, rows) = (edges(xs, figure.x.log), edges(ys, figure.y.log));
         let mut out = Vec::new();
         for (i, row) in rows.iter().enumerate() {
             for (j, column) in columns.iter().enumerate() {
@@ -311,14 +389,47 @@ impl<'a> Axes<'a> {
                 }
             }
         }
+        let mut fill = json!({
+            "field": "v", "type": "quantitative", "scale": {"scheme": "viridis"}, "title": null
+        });
+        match self.layout.values {
+            // One value has the colour in the middle.
+            Some((low, high)) if low == high => {
+                let around = if low == 0.0 { 1.0 } else { 0.5 * low.abs() };
+                fill["scale"]["domain"] = json!([low - around, low + around]);
+                fill["legend"] = json!({"values": [low]});
+            }
+            Some((low, high)) => fill["scale"]["domain"] = json!([low, high]),
+            None => {}
+        }
         json!({
             "data": {"values": out},
             "mark": {"type": "rect", "clip": true},
             "encoding": {
                 "x": self.x("x"), "x2": {"field": "x2"},
                 "y": self.y("y"), "y2": {"field": "y2"},
-                "color": {"field": "v", "type": "quantitative", "scale": {"scheme": "viridis"}, "title": null}
+                // Not the colour, whose scale has the names of the legend.
+                "fill": fill
             }
         })
     }
+}
+
+fn label(axis: &Axis) -> Value {
+    match axis.label.as_str() {
+        "" => Value::Null,
+        label => json!(label),
+    }
+}
+
+/// The points of a line between gaps, as rows.
+fn lone(layout: &Layout<'_>, xs: &[f64], ys: &[f64]) -> Vec<Value> {
+    let has = |i: usize| {
+        let point = xs.get(i).zip(ys.get(i));
+        point.is_some_and(|(x, y)| layout.x.at(*x).is_some() && layout.y.at(*y).is_some())
+    };
+    (0..xs.len())
+        .filter(|i| has(*i) && !has(i + 1) && i.checked_sub(1).is_none_or(|before| !has(before)))
+        .map(|i| json!({"x": xs[i], "y": ys[i]}))
+        .collect()
 }

@@ -45,6 +45,11 @@ fn bottom(layout: &Layout<'_>, width: f64) -> Bottom {
     Bottom { ticks: names.iter().enumerate().step_by(every).filter_map(tick).collect(), slanted }
 }
 
+/// Whether the names of bars are slanted on an axis of this width.
+pub fn slanted(layout: &Layout<'_>, width: f64) -> bool {
+    bottom(layout, width.max(10.0)).slanted
+}
+
 fn left(layout: &Layout<'_>, height: f64) -> Vec<(f64, String)> {
     layout.y.ticks(((height / APART.1) as usize).clamp(2, 10))
 }

@@ -80,7 +80,8 @@ impl<'a> Layout<'a> {
                 let all = xs.iter().zip(lows).zip(highs);
                 let bar = |((a, low), high): ((&f64, &f64), &f64)| {
                     // A bar to a place that a logarithmic axis lacks goes to its end.
-                    let low = y.at(*low).or_else(|| (*low <= 0.0).then(|| y.base()));
+                    let low =
+                        y.at(*low).or_else(|| (figure.y.log && *low <= 0.0).then(|| y.base()));
                     Some((x.at(*a)?, low?, y.at(*high)?))
                 };
                 MarkForm::Errors {

@@ -125,6 +125,17 @@ impl Scale {
         Some(if self.backwards { 1.0 - part } else { part })
     }
 
+    /// The numbers at its ends, the lower one first.
+    pub fn ends(&self) -> (f64, f64) {
+        match self.log {
+            // A power may round to infinity or 0.
+            true => {
+                (10f64.powf(self.low).max(f64::MIN_POSITIVE), 10f64.powf(self.high).min(f64::MAX))
+            }
+            false => (self.low, self.high),
+        }
+    }
+
     /// What bars stand on: 0, or the lower end.
     pub fn base(&self) -> f64 {
         match self.log {
@@ -136,14 +147,10 @@ impl Scale {
 
     /// About so many ticks, with their places.
     pub fn ticks(&self, wanted: usize) -> Vec<Tick> {
+        let (low, high) = self.ends();
         let ticks = match self.log {
-            // A power may round to infinity or 0.
-            true => logarithmic(
-                10f64.powf(self.low).max(f64::MIN_POSITIVE),
-                10f64.powf(self.high).min(f64::MAX),
-                wanted,
-            ),
-            false => linear(self.low, self.high, wanted),
+            true => logarithmic(low, high, wanted),
+            false => linear(low, high, wanted),
         };
         ticks.into_iter().filter_map(|(v, text)| Some((self.at(v)?, text))).collect()
     }

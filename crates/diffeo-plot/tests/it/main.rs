@@ -1,5 +1,7 @@
 //! Plots of all marks, of strange numbers and of strange sizes, drawn in every way.
 
+mod vega;
+
 use diffeo_plot::{
     check, notes, summary, svg, terminal, vega_lite, Axis, Figure, Layer, Mark, Plot, Problem,
     Style,
@@ -226,19 +228,4 @@ fn characters_show_the_marks() {
 ";
     let drawn = terminal(&Plot::Plot(bars), Style { width: 32, color: false });
     assert_eq!(drawn, expected, "{drawn}");
-}
-
-#[test]
-fn vega_lite_has_the_data() {
-    let mut line =
-        figure(vec![Mark::Line(vec![1.0, 2.0], vec![f64::NAN, 4.0]), Mark::Horizontal(3.0)]);
-    line.layers[0].name = "fit".to_string();
-    line.y.log = true;
-    let spec = vega_lite(&Plot::Plot(line));
-    assert_eq!(spec["$schema"], "https://vega.github.io/schema/vega-lite/v6.json");
-    let layer = &spec["layer"][0];
-    assert_eq!(layer["data"]["values"].to_string(), r#"[{"x":1.0,"y":null},{"x":2.0,"y":4.0}]"#);
-    assert_eq!(layer["encoding"]["color"]["datum"], "fit");
-    assert_eq!(layer["encoding"]["y"]["scale"]["type"], "log");
-    assert_eq!(spec["layer"][1]["data"]["values"][0]["at"], 3.0);
 }
