@@ -20,6 +20,8 @@ pub enum Problem {
     Range(&'static str, f64, f64),
     /// The axis and its end, where a logarithmic scale has no place.
     LogRange(&'static str, f64),
+    /// A heat map with two columns or rows at one place: the layer, "columns" or "rows", the axis and the number.
+    Repeated(String, &'static str, &'static str, f64),
     /// A width or height.
     Size(usize),
     /// So many plots in a grid.
@@ -46,6 +48,10 @@ impl fmt::Display for Problem {
             Problem::LogRange(axis, end) => write!(
                 f,
                 "the {axis} axis is to end at {end}, but is logarithmic: its ends are above 0"
+            ),
+            Problem::Repeated(layer, what, axis, at) => write!(
+                f,
+                "{layer} has two {what} at {axis} = {at}: the {what} of a heat map have places of their own"
             ),
             Problem::Size(size) => {
                 write!(f, "the size {size} is not between 50 and {LARGEST} pixels")
@@ -107,9 +113,23 @@ pub fn check(plot: &Plot) -> Result<(), Problem> {
             if bars && !matches!(layer.mark, Mark::Bars(..) | Mark::Horizontal(_)) {
                 return Err(Problem::NamesAndNumbers(called(i, layer)));
             }
+            if let Mark::Cells(xs, ys, _) = &layer.mark {
+                for (positions, what, axis) in [(xs, "columns", "x"), (ys, "rows", "y")] {
+                    if let Some(at) = repeated(positions) {
+                        return Err(Problem::Repeated(called(i, layer), what, axis, at));
+                    }
+                }
+            }
         }
     }
     Ok(())
+}
+
+/// A number that is there twice.
+fn repeated(numbers: &[f64]) -> Option<f64> {
+    let mut all: Vec<f64> = numbers.iter().copied().filter(|v| drawable(*v, false)).collect();
+    all.sort_by(f64::total_cmp);
+    all.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[1])
 }
 
 fn ends(name: &'static str, axis: &Axis) -> Result<(), Problem> {

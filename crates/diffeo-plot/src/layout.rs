@@ -143,9 +143,9 @@ fn reach(mark: &Mark, x: &mut Extent, y: &mut Extent, values: &mut Extent) {
         Mark::Cells(_, _, cells) if cells.is_empty() => {}
         Mark::Cells(xs, ys, cells) => {
             for (positions, extent) in [(xs, &mut *x), (ys, &mut *y)] {
-                for edge in scale::edges(positions, extent.log).into_iter().flatten() {
-                    extent.take_edge(edge.0);
-                    extent.take_edge(edge.1);
+                for (_, (low, high)) in scale::edges(positions, extent.log) {
+                    extent.take_edge(low);
+                    extent.take_edge(high);
                 }
             }
             cells.iter().for_each(|v| values.take(*v));

@@ -381,10 +381,10 @@ impl<'a> Axes<'a> {
         let figure = self.layout.figure;
         let (columns, rows) = (edges(xs, figure.x.log), edges(ys, figure.y.log));
         let mut out = Vec::new();
-        for (i, row) in rows.iter().enumerate() {
-            for (j, column) in columns.iter().enumerate() {
+        for (i, (y, y2)) in &rows {
+            for (j, (x, x2)) in &columns {
                 let v = values.get(i * xs.len() + j).copied().unwrap_or(f64::NAN);
-                if let (Some((y, y2)), Some((x, x2)), true) = (row, column, drawable(v, false)) {
+                if drawable(v, false) {
                     out.push(json!({"x": x, "x2": x2, "y": y, "y2": y2, "v": v}));
                 }
             }

@@ -124,19 +124,18 @@ impl<'a> Layout<'a> {
         };
         let (columns, rows) = (edges(xs, self.figure.x.log), edges(ys, self.figure.y.log));
         let (wide, high) =
-            (xs.len().div_ceil(MOST_CELLS).max(1), ys.len().div_ceil(MOST_CELLS).max(1));
+            (columns.len().div_ceil(MOST_CELLS).max(1), rows.len().div_ceil(MOST_CELLS).max(1));
         let mut out = Vec::new();
-        for (i, row) in rows.chunks(high).enumerate() {
-            for (j, column) in columns.chunks(wide).enumerate() {
-                let ends = |edges: &[Option<(f64, f64)>]| {
-                    Some((edges.first().copied()??.0, edges.last().copied()??.1))
-                };
-                let corners = ends(column).zip(ends(row)).and_then(|((a, b), (c, d))| {
+        for rows in rows.chunks(high) {
+            for columns in columns.chunks(wide) {
+                let ends =
+                    |edges: &[(usize, (f64, f64))]| Some((edges.first()?.1 .0, edges.last()?.1 .1));
+                let corners = ends(columns).zip(ends(rows)).and_then(|((a, b), (c, d))| {
                     Some(((self.x.at(a)?, self.y.at(c)?), (self.x.at(b)?, self.y.at(d)?)))
                 });
                 let (mut sum, mut count) = (0.0, 0.0);
-                for r in i * high..i * high + row.len() {
-                    for c in j * wide..j * wide + column.len() {
+                for (r, _) in rows {
+                    for (c, _) in columns {
                         let v = values.get(r * xs.len() + c).copied().unwrap_or(f64::NAN);
                         if super::drawable(v, false) {
                             // The mean so far, which stays in range.

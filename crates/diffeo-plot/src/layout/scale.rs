@@ -156,23 +156,29 @@ impl Scale {
     }
 }
 
-/// The edges of cells around these positions: halfway to the neighbours.
-pub fn edges(positions: &[f64], log: bool) -> Vec<Option<(f64, f64)>> {
+/// The edges of cells around these positions, halfway to the neighbours: the number of each that has a place, the least
+/// first, with its lower and its upper edge.
+pub fn edges(positions: &[f64], log: bool) -> Vec<(usize, (f64, f64))> {
     let to = |v: f64| if log { v.log10() } else { v };
     let back = |v: f64| if log { 10f64.powf(v) } else { v };
-    let at = |i: usize| positions.get(i).filter(|v| drawable(**v, log)).map(|v| to(*v));
-    (0..positions.len())
+    let mut all: Vec<(usize, f64)> = positions
+        .iter()
+        .map(|v| to(*v))
+        .enumerate()
+        .filter(|(i, _)| drawable(positions[*i], log))
+        .collect();
+    all.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let half = |i: usize| Some(0.5 * (all.get(i + 1)?.1 - all[i].1));
+    (0..all.len())
         .map(|i| {
-            let here = at(i)?;
-            let before = i.checked_sub(1).and_then(at).map(|v| 0.5 * (here - v));
-            let after = at(i + 1).map(|v| 0.5 * (v - here));
-            let (before, after) = match (before, after) {
+            let (before, after) = match (i.checked_sub(1).and_then(half), half(i)) {
                 (Some(b), Some(a)) => (b, a),
                 (Some(b), None) => (b, b),
                 (None, Some(a)) => (a, a),
                 (None, None) => (0.5, 0.5),
             };
-            Some((back(here - before), back(here + after)))
+            let (number, here) = all[i];
+            (number, (back(here - before), back(here + after)))
         })
         .collect()
 }

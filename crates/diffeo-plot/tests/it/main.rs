@@ -182,6 +182,23 @@ fn what_the_user_should_change_is_named() {
 }
 
 #[test]
+fn cells_lie_where_their_positions_are() {
+    let sorted = Mark::Cells(vec![1.0, 2.0, 4.0], vec![0.0], vec![5.0, 6.0, 7.0]);
+    let shuffled = Mark::Cells(vec![4.0, 1.0, 2.0], vec![0.0], vec![7.0, 5.0, 6.0]);
+    let (sorted, shuffled) = (plot(vec![sorted]), plot(vec![shuffled]));
+    assert_eq!(svg(&sorted), svg(&shuffled));
+    assert_eq!(vega_lite(&sorted), vega_lite(&shuffled));
+    let twice = Mark::Cells(vec![1.0, 2.0, 1.0], vec![0.0], vec![5.0, 6.0, 7.0]);
+    let said = check(&plot(vec![twice])).expect_err("two columns at one place").to_string();
+    assert_eq!(
+        said,
+        "layer 1 (heat map) has two columns at x = 1: the columns of a heat map have places of their own"
+    );
+    let twice = Mark::Cells(vec![1.0], vec![-0.0, 0.0], vec![5.0, 6.0]);
+    assert!(matches!(check(&plot(vec![twice])), Err(Problem::Repeated(_, "rows", "y", _))));
+}
+
+#[test]
 fn what_is_left_out_is_told() {
     let mut left =
         figure(vec![Mark::Line(vec![1.0, 2.0, 3.0, 4.0], vec![-1.0, 0.0, f64::NAN, 1.0])]);
