@@ -1,6 +1,7 @@
 //! What can be said of a plot without drawing it: what the user should change, what is left out, and a line about it.
 
 use crate::color::{named, NAMES};
+use crate::draw::out_of_range;
 use crate::layout::{drawable, Layout};
 use crate::model::{Axis, Figure, Layer, Mark, Plot};
 use std::fmt;
@@ -170,14 +171,51 @@ pub fn notes(plot: &Plot) -> Vec<String> {
                 }
             }
         }
-        if Layout::new(figure).empty {
+        let layout = Layout::new(figure);
+        if layout.empty {
             out.push(format!("nothing{of} has a place: the picture is empty"));
+        } else if out_of_range(&layout) {
+            out.push(format!(
+                "nothing{of} is in the range, {}: the picture is empty",
+                beside(&layout)
+            ));
         }
     }
     if all(plot).is_empty() {
         out.push("there is no plot of the grid: the picture is empty".to_string());
     }
     out
+}
+
+/// The axes whose range is asked for, beside the data.
+fn beside(layout: &Layout<'_>) -> String {
+    let figure = layout.figure;
+    let axes =
+        [("x", &figure.x, &layout.x, layout.data[0]), ("y", &figure.y, &layout.y, layout.data[1])];
+    let told: Vec<String> = axes
+        .into_iter()
+        .filter(|(_, axis, ..)| !axis.low.is_nan() || !axis.high.is_nan())
+        .map(|(name, _, scale, data)| {
+            let (low, high) = scale.ends();
+            let [low, high, least, most] = [low, high, data.0, data.1].map(shortly);
+            match data.0 <= data.1 {
+                true => format!(
+                    "which is {low} to {high} of {name}, where the data is from {least} to {most}"
+                ),
+                false => format!("which is {low} to {high} of {name}"),
+            }
+        })
+        .collect();
+    told.join(", and ")
+}
+
+/// A number to six digits.
+fn shortly(v: f64) -> String {
+    let v: f64 = format!("{v:.5e}").parse().unwrap_or(v);
+    match v == 0.0 || (1e-4..1e9).contains(&v.abs()) {
+        true => format!("{v}"),
+        false => format!("{v:e}"),
+    }
 }
 
 /// The numbers of a mark that have places on an axis: whether that of x, and the numbers.

@@ -8,7 +8,7 @@ mod marks;
 pub use axes::slanted;
 
 use crate::font;
-use crate::layout::Layout;
+use crate::layout::{Layout, MarkForm};
 use crate::model::{Figure, Plot};
 use crate::scene::{Anchor, Scene};
 
@@ -125,8 +125,53 @@ fn draw(figure: &Figure, usual: (f64, f64)) -> Scene {
         let middle = frame.x(0.5).clamp(half.min(0.5 * width), (width - half).max(0.5 * width));
         scene.title((middle, MARGIN + TITLE - 2.0), &text, TITLE);
     }
-    if layout.empty {
-        scene.text((frame.x(0.5), frame.y(0.5)), layout.said(), LABEL, Anchor::Middle);
+    if let Some(text) = said(&layout) {
+        scene.text((frame.x(0.5), frame.y(0.5)), text, LABEL, Anchor::Middle);
     }
     scene
+}
+
+/// What stands in a frame without data.
+pub fn said(layout: &Layout<'_>) -> Option<&'static str> {
+    match layout.empty {
+        true if layout.figure.layers.is_empty() => Some("nothing to draw"),
+        true => Some("no data to draw"),
+        false => out_of_range(layout).then_some("no data in this range"),
+    }
+}
+
+/// Whether data has places, but all of them outside of the ranges that are asked for.
+pub fn out_of_range(layout: &Layout<'_>) -> bool {
+    let (x, y) = (&layout.figure.x, &layout.figure.y);
+    if [x.low, x.high, y.low, y.high].iter().all(|end| end.is_nan()) {
+        return false;
+    }
+    // Lines across are no data, unless there is nothing else.
+    let data = |rules: bool| {
+        let layers =
+            layout.layers.iter().filter(move |(_, layer, _)| marks::is_rule(layer) == rules);
+        layers.map(|(.., form)| form).filter(|form| !form.is_empty())
+    };
+    let rules = data(false).next().is_none();
+    data(rules).next().is_some() && !data(rules).any(shows)
+}
+
+/// Whether a part of a form is within the unit square.
+fn shows(form: &MarkForm<'_>) -> bool {
+    let line = |run: &[(f64, f64)]| !clip::line(run).is_empty();
+    match form {
+        MarkForm::Lines(runs) => runs.iter().any(|run| match run[..] {
+            [lone] => clip::holds(lone),
+            _ => line(run),
+        }),
+        MarkForm::Points(points) => points.iter().any(|at| clip::holds(*at)),
+        MarkForm::Boxes(boxes) => boxes.iter().any(|(a, b)| clip::rect(*a, *b).is_some()),
+        MarkForm::Areas(runs) => runs.iter().any(|run| clip::area(&marks::outline(run)).len() > 2),
+        MarkForm::Errors { bars, points } => {
+            points.iter().any(|at| clip::holds(*at))
+                || bars.iter().any(|(x, low, high)| line(&[(*x, *low), (*x, *high)]))
+        }
+        MarkForm::Cells(cells) => cells.iter().any(|(a, b, _)| clip::rect(*a, *b).is_some()),
+        MarkForm::Texts(texts) => texts.iter().any(|(at, _)| clip::holds(*at)),
+    }
 }

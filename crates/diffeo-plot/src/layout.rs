@@ -23,6 +23,8 @@ pub struct Layout<'a> {
     pub layers: Vec<(Color, &'a Layer, MarkForm<'a>)>,
     /// The least and the largest value of heat maps.
     pub values: Option<(f64, f64)>,
+    /// The least and the largest number on each axis, before any range that is asked for.
+    pub data: [(f64, f64); 2],
     /// Whether nothing has a place.
     pub empty: bool,
 }
@@ -39,9 +41,11 @@ impl<'a> Layout<'a> {
         if !categories.is_empty() {
             x.exactly(-0.5, categories.len() as f64 - 0.5);
         }
+        let data = [&x, &y].map(|extent| (extent.low, extent.high));
         let (x, y) = (x.scale(&figure.x), y.scale(&figure.y));
         let values = (!values.is_empty()).then_some((values.low, values.high));
-        let mut layout = Layout { figure, x, y, categories, layers: Vec::new(), values, empty };
+        let mut layout =
+            Layout { figure, x, y, categories, layers: Vec::new(), values, data, empty };
         let mut taken = 0;
         for (i, layer) in figure.layers.iter().enumerate() {
             let own = match layer.mark {
@@ -57,14 +61,6 @@ impl<'a> Layout<'a> {
             layout.layers.push((color, layer, form));
         }
         layout
-    }
-
-    /// What stands in an empty frame.
-    pub fn said(&self) -> &'static str {
-        match self.figure.layers.is_empty() {
-            true => "nothing to draw",
-            false => "no data to draw",
-        }
     }
 
     /// The layers that the legend names, each name once.

@@ -5,7 +5,7 @@
 //! different signs.
 
 use crate::color::{viridis, Color, LEVELS};
-use crate::draw::clip;
+use crate::draw::{clip, said};
 use crate::layout::{Layout, MarkForm};
 use crate::model::{Figure, Plot};
 use std::fmt::Write;
@@ -71,6 +71,8 @@ struct Drawing<'a> {
     /// The width of the numbers at the left.
     margin: usize,
     cells: Vec<TerminalCell>,
+    /// What is said of a frame without data.
+    said: Option<&'static str>,
 }
 
 fn count(text: &str) -> usize {
@@ -86,7 +88,8 @@ impl<'a> Drawing<'a> {
         let margin = left.iter().map(|(_, text)| count(text)).max().unwrap_or(0).min(width / 2);
         let columns = width - margin - 3;
         let cells = vec![TerminalCell::default(); columns * rows];
-        let mut drawing = Drawing { layout, style, columns, rows, left, margin, cells };
+        let said = said(&layout);
+        let mut drawing = Drawing { layout, style, columns, rows, left, margin, cells, said };
         drawing.marks();
         drawing
     }
@@ -395,8 +398,8 @@ impl<'a> Drawing<'a> {
             let before = (self.columns - count(&label)) / 2;
             let _ = writeln!(out, "{indent} {}{label}", " ".repeat(before));
         }
-        if self.layout.empty {
-            let _ = writeln!(out, "{indent} {}", self.layout.said());
+        if let Some(text) = self.said {
+            let _ = writeln!(out, "{indent} {text}");
         }
     }
 

@@ -60,9 +60,7 @@ fn unit(figure: &Figure, usual: (usize, usize)) -> Map<String, Value> {
     spec.insert("height".to_string(), json!(size.1));
     let axes = Axes::new(&layout, size);
     let mut layers: Vec<Value> = (0..layout.layers.len()).map(|i| axes.layer(i)).collect();
-    if layout.empty {
-        layers.push(axes.nothing());
-    }
+    layers.extend(crate::draw::said(&layout).map(|text| axes.said(text)));
     spec.insert("layer".to_string(), json!(layers));
     spec
 }
@@ -357,7 +355,7 @@ impl<'a> Axes<'a> {
     }
 
     /// A text in the middle of the axes.
-    fn nothing(&self) -> Value {
+    fn said(&self, text: &str) -> Value {
         let middle = |on_x: bool| {
             let (axis, scale) = self.axis_of(on_x);
             let (low, high) = scale.ends();
@@ -372,7 +370,7 @@ impl<'a> Axes<'a> {
         };
         json!({
             "data": {"values": [{}]},
-            "mark": {"type": "text", "text": self.layout.said()},
+            "mark": {"type": "text", "text": text},
             "encoding": {"x": x, "y": self.channel(false, "datum", json!(middle(false)))}
         })
     }

@@ -139,7 +139,7 @@ fn seen(places: impl Iterator<Item = Point>) -> Vec<Point> {
 }
 
 /// The corners of an area: along its lower ends, back along its upper ones.
-fn outline(run: &[(f64, f64, f64)]) -> Vec<Point> {
+pub fn outline(run: &[(f64, f64, f64)]) -> Vec<Point> {
     let low = run.iter().map(|(x, low, _)| (*x, *low));
     low.chain(run.iter().rev().map(|(x, _, high)| (*x, *high))).collect()
 }

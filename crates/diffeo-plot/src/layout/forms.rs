@@ -28,6 +28,21 @@ pub enum MarkForm<'a> {
     Texts(Vec<(Point, &'a str)>),
 }
 
+impl MarkForm<'_> {
+    /// Whether nothing has a place.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            MarkForm::Lines(runs) => runs.is_empty(),
+            MarkForm::Points(points) => points.is_empty(),
+            MarkForm::Boxes(boxes) => boxes.is_empty(),
+            MarkForm::Areas(runs) => runs.is_empty(),
+            MarkForm::Errors { bars, points } => bars.is_empty() && points.is_empty(),
+            MarkForm::Cells(cells) => cells.is_empty(),
+            MarkForm::Texts(texts) => texts.is_empty(),
+        }
+    }
+}
+
 /// Splits at gaps.
 fn runs<T>(all: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
     let mut out: Vec<Vec<T>> = vec![Vec::new()];

@@ -213,6 +213,47 @@ fn what_is_left_out_is_told() {
 }
 
 #[test]
+fn a_range_without_data_is_told() {
+    let (x, y) = (vec![1.0, 2.0, 3.0], vec![1.0, 4.0, 9.0]);
+    let names: Vec<String> = y.iter().map(ToString::to_string).collect();
+    for mark in [
+        Mark::Line(x.clone(), y.clone()),
+        Mark::Points(x.clone(), y.clone()),
+        Mark::Band(x.clone(), x.clone(), y.clone()),
+        Mark::ErrorBars(x.clone(), y.clone(), x.clone(), y.clone()),
+        Mark::Boxes(x.clone(), y.clone(), x.clone()),
+        Mark::Cells(x.clone(), vec![0.0], y.clone()),
+        Mark::Texts(x.clone(), y.clone(), names),
+    ] {
+        // A line across has no place on the other axis.
+        let mut out = figure(vec![mark, Mark::Horizontal(2.0)]);
+        (out.x.low, out.x.high) = (20.0, 30.0);
+        let out = Plot::Plot(out);
+        let told = notes(&out);
+        let start = "nothing is in the range, which is 20 to 30 of x, where the data is from ";
+        assert!(matches!(&told[..], [note] if note.starts_with(start)), "{told:?}");
+        for drawn in [
+            svg(&out),
+            terminal(&out, Style { width: 60, color: false }),
+            vega_lite(&out).to_string(),
+        ] {
+            assert!(drawn.contains("no data in this range"), "{drawn}");
+        }
+    }
+    let mut through = figure(vec![Mark::Line(vec![0.0, 10.0], vec![0.0, 10.0])]);
+    (through.x.low, through.x.high) = (4.0, 5.0);
+    assert!(notes(&Plot::Plot(through.clone())).is_empty());
+    (through.y.low, through.y.high) = (5.5, f64::NAN);
+    let told = notes(&Plot::Plot(through));
+    let expected = "nothing is in the range, which is 4 to 5 of x, where the data is from 0 to 10, and which is \
+                    5.5 to 10.18 of y, where the data is from 0 to 10: the picture is empty";
+    assert_eq!(told, [expected]);
+    let mut rule = figure(vec![Mark::Horizontal(2.0)]);
+    (rule.y.low, rule.y.high) = (3.0, 4.0);
+    assert_eq!(notes(&Plot::Plot(rule)).len(), 1);
+}
+
+#[test]
 fn a_million_points_and_cells_are_a_small_picture() {
     let n = 1_000_000;
     let xs: Vec<f64> = (0..n).map(f64::from).collect();
