@@ -1,6 +1,7 @@
 //! What can be said of a plot without drawing it: what the user should change, what is left out, and a line about it.
 
 use crate::color::{named, NAMES};
+use crate::dates;
 use crate::draw::out_of_range;
 use crate::layout::{drawable, Layout};
 use crate::model::{Axis, Figure, Layer, Mark, Plot};
@@ -19,6 +20,10 @@ pub enum Problem {
     NamesAndNumbers(String),
     /// The axis and its ends, the lower of which is not below the upper.
     Range(&'static str, f64, f64),
+    /// The same of an axis of dates.
+    DateRange(&'static str, f64, f64),
+    /// Dates on an axis that has none, and why.
+    Dates(&'static str, &'static str),
     /// The axis and its end, where a logarithmic scale has no place.
     LogRange(&'static str, f64),
     /// A heat map with two columns or rows at one place: the layer, "columns" or "rows", the axis and the number.
@@ -46,6 +51,15 @@ impl fmt::Display for Problem {
                 f,
                 "the {axis} axis is to reach from {low} to {high}: the first number must be below the second"
             ),
+            Problem::DateRange(axis, low, high) => write!(
+                f,
+                "the {axis} axis is to reach from {} to {}: the first time must be before the second",
+                dates::text(*low),
+                dates::text(*high)
+            ),
+            Problem::Dates(axis, why) => {
+                write!(f, "the {axis} axis is to have dates, but {why}")
+            }
             Problem::LogRange(axis, end) => write!(
                 f,
                 "the {axis} axis is to end at {end}, but is logarithmic: its ends are above 0"
@@ -107,6 +121,9 @@ pub fn check(plot: &Plot) -> Result<(), Problem> {
         ends("x", &figure.x)?;
         ends("y", &figure.y)?;
         let bars = figure.layers.iter().any(|layer| matches!(layer.mark, Mark::Bars(..)));
+        if bars && figure.x.dates {
+            return Err(Problem::Dates("x", "has the names of bars"));
+        }
         for (i, layer) in figure.layers.iter().enumerate() {
             if !layer.color.is_empty() && named(&layer.color).is_none() {
                 return Err(Problem::Color(called(i, layer), layer.color.clone()));
@@ -134,6 +151,12 @@ fn repeated(numbers: &[f64]) -> Option<f64> {
 }
 
 fn ends(name: &'static str, axis: &Axis) -> Result<(), Problem> {
+    if axis.dates && axis.log {
+        return Err(Problem::Dates(name, "is logarithmic"));
+    }
+    if axis.low >= axis.high && axis.dates {
+        return Err(Problem::DateRange(name, axis.low, axis.high));
+    }
     if axis.low >= axis.high {
         return Err(Problem::Range(name, axis.low, axis.high));
     }
@@ -197,7 +220,8 @@ fn beside(layout: &Layout<'_>) -> String {
         .filter(|(_, axis, ..)| !axis.low.is_nan() || !axis.high.is_nan())
         .map(|(name, _, scale, data)| {
             let (low, high) = scale.ends();
-            let [low, high, least, most] = [low, high, data.0, data.1].map(shortly);
+            let told = if scale.dates { dates::text } else { shortly };
+            let [low, high, least, most] = [low, high, data.0, data.1].map(told);
             match data.0 <= data.1 {
                 true => format!(
                     "which is {low} to {high} of {name}, where the data is from {least} to {most}"

@@ -42,7 +42,8 @@ impl<'a> Layout<'a> {
             x.exactly(-0.5, categories.len() as f64 - 0.5);
         }
         let data = [&x, &y].map(|extent| (extent.low, extent.high));
-        let (x, y) = (x.scale(&figure.x), y.scale(&figure.y));
+        let (mut x, y) = (x.scale(&figure.x), y.scale(&figure.y));
+        x.dates &= categories.is_empty();
         let values = (!values.is_empty()).then_some((values.low, values.high));
         let mut layout =
             Layout { figure, x, y, categories, layers: Vec::new(), values, data, empty };

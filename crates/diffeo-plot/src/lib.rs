@@ -10,6 +10,7 @@
 
 mod check;
 mod color;
+mod dates;
 mod draw;
 mod font;
 mod layout;

@@ -47,11 +47,20 @@ pub struct Axis {
     pub high: f64,
     /// Whether it runs to the left, or downwards.
     pub backwards: bool,
+    /// Whether its numbers are times: seconds since 1970 in UTC.
+    pub dates: bool,
 }
 
 impl Default for Axis {
     fn default() -> Axis {
-        Axis { label: String::new(), log: false, low: f64::NAN, high: f64::NAN, backwards: false }
+        Axis {
+            label: String::new(),
+            log: false,
+            low: f64::NAN,
+            high: f64::NAN,
+            backwards: false,
+            dates: false,
+        }
     }
 }
 

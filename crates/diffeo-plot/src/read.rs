@@ -60,6 +60,7 @@ fn axis(value: &impl PlotSource) -> Option<Axis> {
         low: end(&value.field("low")?)?,
         high: end(&value.field("high")?)?,
         backwards: value.field("backwards")?.bool()?,
+        dates: value.field("dates")?.bool()?,
     })
 }
 

@@ -5,7 +5,7 @@ pub type Tick = (f64, String);
 
 /// Ticks from `low` to `high`, about `wanted` of them, at multiples of 1, 2 or 5 times a power of ten.
 pub fn linear(low: f64, high: f64, wanted: usize) -> Vec<Tick> {
-    let step = step((high - low) / wanted.max(1) as f64);
+    let step = round_step((high - low) / wanted.max(1) as f64);
     let first = (low / step).ceil();
     let places: Vec<f64> = (0..=4 * wanted + 4)
         .map(|i| (first + i as f64) * step)
@@ -17,7 +17,7 @@ pub fn linear(low: f64, high: f64, wanted: usize) -> Vec<Tick> {
 }
 
 /// The step of round numbers that is next to this one.
-fn step(rough: f64) -> f64 {
+pub fn round_step(rough: f64) -> f64 {
     let power = 10f64.powf(rough.log10().floor());
     let factor = match rough / power {
         x if x < 1.5 => 1.0,

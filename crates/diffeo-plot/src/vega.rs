@@ -107,11 +107,12 @@ impl<'a> Axes<'a> {
     /// The encoding of an axis by a field of the data, or by one number for all: its scale and title.
     fn channel(&self, on_x: bool, key: &str, of: Value) -> Value {
         let (axis, scale) = self.axis_of(on_x);
-        let (low, high) = scale.ends();
+        let (low, high) = self.ends(on_x);
         let mut all = json!({"domain": [low, high], "nice": false});
-        match axis.log {
-            true => all["type"] = json!("log"),
-            false => all["zero"] = json!(false),
+        match (axis.log, scale.dates) {
+            (true, _) => all["type"] = json!("log"),
+            (false, true) => all["type"] = json!("utc"),
+            (false, false) => all["zero"] = json!(false),
         }
         if axis.backwards {
             all["reverse"] = json!(true);
@@ -121,8 +122,24 @@ impl<'a> Axes<'a> {
             false => (self.size.1 / 48).clamp(2, 10),
         };
         json!({
-            "type": "quantitative", "scale": all, "title": label(axis), "axis": {"tickCount": ticks}, key: of
+            "type": if scale.dates { "temporal" } else { "quantitative" },
+            "scale": all, "title": label(axis), "axis": {"tickCount": ticks}, key: of
         })
+    }
+
+    /// A number as the specification has it: times in milliseconds.
+    fn told(&self, on_x: bool, v: f64) -> f64 {
+        if self.axis_of(on_x).1.dates {
+            1e3 * v
+        } else {
+            v
+        }
+    }
+
+    /// The ends of an axis.
+    fn ends(&self, on_x: bool) -> (f64, f64) {
+        let (low, high) = self.axis_of(on_x).1.ends();
+        (self.told(on_x, low), self.told(on_x, high))
     }
 
     fn x(&self, field: &str) -> Value {
@@ -135,13 +152,12 @@ impl<'a> Axes<'a> {
 
     /// What bars stand on: 0, or the lower end.
     fn base(&self) -> Value {
-        let (axis, scale) = self.axis_of(false);
-        json!({"datum": if axis.log { scale.ends().0 } else { 0.0 }})
+        json!({"datum": if self.layout.figure.y.log { self.ends(false).0 } else { 0.0 }})
     }
 
     /// A number of an axis, or `null`.
     fn place(&self, on_x: bool, v: f64) -> Value {
-        number(v, self.axis_of(on_x).0.log)
+        number(self.told(on_x, v), self.axis_of(on_x).0.log)
     }
 
     /// Rows of columns with these names; whether each is on x.
@@ -198,7 +214,7 @@ impl<'a> Axes<'a> {
                 let data = self.rows(&[("x", true, xs), ("y", false, ys)]);
                 let line = with("line", json!({"invalid": "break-paths-filter-domains"}));
                 let mut encoding = colored(json!({"x": self.x("x"), "y": self.y("y")}));
-                let lone = lone(self.layout, xs, ys);
+                let lone = self.lone(xs, ys);
                 if lone.is_empty() {
                     encoding["order"] = ordered;
                     json!({"data": data, "mark": line, "encoding": encoding})
@@ -334,9 +350,25 @@ impl<'a> Axes<'a> {
         }
     }
 
+    /// The points of a line between gaps, as rows.
+    fn lone(&self, xs: &[f64], ys: &[f64]) -> Vec<Value> {
+        let has = |i: usize| {
+            let point = xs.get(i).zip(ys.get(i));
+            point.is_some_and(|(x, y)| {
+                self.layout.x.at(*x).is_some() && self.layout.y.at(*y).is_some()
+            })
+        };
+        (0..xs.len())
+            .filter(|i| {
+                has(*i) && !has(i + 1) && i.checked_sub(1).is_none_or(|before| !has(before))
+            })
+            .map(|i| json!({"x": self.place(true, xs[i]), "y": self.place(false, ys[i])}))
+            .collect()
+    }
+
     /// From one end of an axis to the other.
     fn across(&self, on_x: bool, encoding: &mut Value) {
-        let (low, high) = self.axis_of(on_x).1.ends();
+        let (low, high) = self.ends(on_x);
         let (from, to) = if on_x { ("x", "x2") } else { ("y", "y2") };
         encoding[from] = self.channel(on_x, "datum", json!(low));
         encoding[to] = json!({"datum": high});
@@ -357,9 +389,8 @@ impl<'a> Axes<'a> {
     /// A text in the middle of the axes.
     fn said(&self, text: &str) -> Value {
         let middle = |on_x: bool| {
-            let (axis, scale) = self.axis_of(on_x);
-            let (low, high) = scale.ends();
-            match axis.log {
+            let (low, high) = self.ends(on_x);
+            match self.axis_of(on_x).0.log {
                 true => low.sqrt() * high.sqrt(),
                 false => 0.5 * low + 0.5 * high,
             }
@@ -379,8 +410,12 @@ impl<'a> Axes<'a> {
         let figure = self.layout.figure;
         let (columns, rows) = (edges(xs, figure.x.log), edges(ys, figure.y.log));
         let mut out = Vec::new();
-        for (i, (y, y2)) in &rows {
-            for (j, (x, x2)) in &columns {
+        let both =
+            |on_x: bool, edges: (f64, f64)| (self.told(on_x, edges.0), self.told(on_x, edges.1));
+        for (i, row) in rows {
+            let (y, y2) = both(false, row);
+            for (j, column) in &columns {
+                let (x, x2) = both(true, *column);
                 let v = values.get(i * xs.len() + j).copied().unwrap_or(f64::NAN);
                 if drawable(v, false) {
                     out.push(json!({"x": x, "x2": x2, "y": y, "y2": y2, "v": v}));
@@ -418,16 +453,4 @@ fn label(axis: &Axis) -> Value {
         "" => Value::Null,
         label => json!(label),
     }
-}
-
-/// The points of a line between gaps, as rows.
-fn lone(layout: &Layout<'_>, xs: &[f64], ys: &[f64]) -> Vec<Value> {
-    let has = |i: usize| {
-        let point = xs.get(i).zip(ys.get(i));
-        point.is_some_and(|(x, y)| layout.x.at(*x).is_some() && layout.y.at(*y).is_some())
-    };
-    (0..xs.len())
-        .filter(|i| has(*i) && !has(i + 1) && i.checked_sub(1).is_none_or(|before| !has(before)))
-        .map(|i| json!({"x": xs[i], "y": ys[i]}))
-        .collect()
 }

@@ -113,6 +113,9 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
         scene.line((at, low.1), (at, low.1 + 4.0), AXIS, 1.0);
         match bottom.slanted {
             false => {
+                // Within the picture
+                let half = 0.5 * font::width(text, SMALL) + 2.0;
+                let at = at.min(scene.width - half).max(half);
                 scene.text((at, low.1 + GAP + SMALL - 1.0), text, SMALL, Anchor::Middle);
             }
             true => {

@@ -1,5 +1,6 @@
 //! What an axis reaches over, and where a number is on it.
 
+use crate::dates;
 use crate::model::Axis;
 use crate::ticks::{linear, logarithmic, Tick};
 
@@ -99,7 +100,8 @@ impl Extent {
                 end += room;
             }
         }
-        Scale { log: self.log, low: from, high: end, backwards: axis.backwards }
+        let dates = axis.dates && !self.log && from.abs().max(end.abs()) <= dates::LARGEST;
+        Scale { log: self.log, low: from, high: end, backwards: axis.backwards, dates }
     }
 }
 
@@ -110,6 +112,8 @@ pub struct Scale {
     low: f64,
     high: f64,
     backwards: bool,
+    /// Whether its numbers are times.
+    pub dates: bool,
 }
 
 impl Scale {
@@ -150,6 +154,7 @@ impl Scale {
         let (low, high) = self.ends();
         let ticks = match self.log {
             true => logarithmic(low, high, wanted),
+            false if self.dates => dates::ticks(low, high, wanted),
             false => linear(low, high, wanted),
         };
         ticks.into_iter().filter_map(|(v, text)| Some((self.at(v)?, text))).collect()

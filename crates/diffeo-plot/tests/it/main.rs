@@ -70,6 +70,7 @@ fn all_numbers_are_drawn_or_left_out() {
                     let axis = Axis {
                         log: i % 2 == 1,
                         backwards: i % 3 == 1,
+                        dates: (k + l) % 2 == 1,
                         low,
                         high,
                         label: String::new(),
@@ -251,6 +252,51 @@ fn a_range_without_data_is_told() {
     let mut rule = figure(vec![Mark::Horizontal(2.0)]);
     (rule.y.low, rule.y.high) = (3.0, 4.0);
     assert_eq!(notes(&Plot::Plot(rule)).len(), 1);
+}
+
+#[test]
+fn an_axis_of_dates_has_dates() {
+    let day = 86_400.0;
+    let days: Vec<f64> = (0..28).map(|i| 1_708_905_600.0 + day * f64::from(i)).collect();
+    let mut level = figure(vec![Mark::Line(days.clone(), days.clone()), Mark::Vertical(days[1])]);
+    level.x.dates = true;
+    let drawn = Plot::Plot(level.clone());
+    for picture in [svg(&drawn), terminal(&drawn, Style { width: 80, color: false })] {
+        assert!(picture.contains("2024-03-04") && picture.contains("2024-03-11"), "{picture}");
+    }
+    // Vega counts milliseconds.
+    let spec = vega_lite(&drawn);
+    let x = &spec["layer"][0]["encoding"]["x"];
+    assert_eq!((&x["type"], &x["scale"]["type"]), (&"temporal".into(), &"utc".into()));
+    let rows = &spec["layer"][0]["data"]["values"];
+    assert_eq!(
+        (&rows[0]["x"], &rows[0]["y"]),
+        (&1_708_905_600_000.0.into(), &1_708_905_600.0.into())
+    );
+    assert_eq!(spec["layer"][1]["data"]["values"][0]["at"], 1_708_992_000_000.0);
+    let low = x["scale"]["domain"][0].as_f64().expect("an end");
+    assert!((1_708_000_000_000.0..=1_708_905_600_000.0).contains(&low), "{low}");
+    // A time within the range, and others
+    (level.x.low, level.x.high) = (days[0] + 1.0, days[0] + 5401.0);
+    let picture = svg(&Plot::Plot(level.clone()));
+    assert!(picture.contains(">2024-02-26 00:15<") && picture.contains(">01:15<"), "{picture}");
+    (level.x.low, level.x.high) = (0.0, day);
+    let told = notes(&Plot::Plot(level.clone()));
+    let expected =
+        "nothing is in the range, which is 1970-01-01 to 1970-01-02 of x, where the data is from \
+                    2024-02-26 to 2024-03-24: the picture is empty";
+    assert_eq!(told, [expected]);
+    (level.x.low, level.x.high) = (day, 0.0);
+    let said = check(&Plot::Plot(level.clone())).expect_err("a range").to_string();
+    let expected =
+        "the x axis is to reach from 1970-01-02 to 1970-01-01: the first time must be before the second";
+    assert_eq!(said, expected);
+    level.x.log = true;
+    assert!(matches!(check(&Plot::Plot(level)), Err(Problem::Dates("x", _))));
+    let mut bars = figure(vec![Mark::Bars(vec!["a".into()], vec![1.0])]);
+    bars.x.dates = true;
+    let said = check(&Plot::Plot(bars)).expect_err("names").to_string();
+    assert_eq!(said, "the x axis is to have dates, but has the names of bars");
 }
 
 #[test]
