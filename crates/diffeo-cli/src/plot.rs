@@ -5,7 +5,8 @@ use crate::commands::Shell;
 use crate::{print, Stop};
 use diffeo::data::{write_bytes, Problem, Target};
 use diffeo::plot::{
-    check, find, is_plot, may_hold, notes, png, summary, svg, terminal, vega_lite, Plot, Style,
+    check, find, is_plot, letters_without_form, may_hold, notes, png, summary, svg, terminal,
+    vega_lite, Plot, Style,
 };
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::{DataDecl, Ty};
@@ -20,6 +21,9 @@ pub enum Format {
     /// A specification of Vega-Lite.
     Json,
 }
+
+/// How many letters a warning shows.
+const SHOWN: usize = 20;
 
 /// How wide pictures of characters are where nothing says it.
 const WIDTH: usize = 80;
@@ -75,7 +79,12 @@ pub fn draw(
             look(shell, path, plot)?;
             match &to.file {
                 None => characters(shell, path, plot, all.len() > 1 && to.field.is_none())?,
-                Some((target, format)) => file(shell, target, *format, plot)?,
+                Some((target, format)) => {
+                    if *format == Format::Png {
+                        warn_of_boxes(shell, path, plot);
+                    }
+                    file(shell, target, *format, plot)?;
+                }
             }
         }
     }
@@ -124,6 +133,23 @@ fn look(shell: &Shell, path: &str, plot: &Plot) -> Result<(), Stop> {
     let warn = |note| Diagnostic::warning("plot", Span::NONE, format!("in the plot{of}, {note}"));
     shell.report(&notes(plot).into_iter().map(warn).collect::<Vec<_>>());
     Ok(())
+}
+
+/// Says which letters of a picture of pixels are boxes.
+fn warn_of_boxes(shell: &Shell, path: &str, plot: &Plot) {
+    let letters = letters_without_form(plot);
+    if letters.is_empty() {
+        return;
+    }
+    let of = if path.is_empty() { String::new() } else { format!(" `{path}`") };
+    let many = letters.chars().count() > SHOWN;
+    let shown: String = letters.chars().take(SHOWN).collect();
+    let more = if many { "…" } else { "" };
+    let message = format!(
+        "in the plot{of}, the letters {shown}{more} are boxes: the font of a PNG has those of Latin and Greek, and signs"
+    );
+    let d = Diagnostic::warning("plot", Span::NONE, message);
+    shell.report(&[d.help("an .svg has all letters: who shows it has the fonts")]);
 }
 
 fn characters(shell: &Shell, path: &str, plot: &Plot, named: bool) -> Result<(), Stop> {

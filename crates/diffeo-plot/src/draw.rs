@@ -5,7 +5,7 @@ pub mod clip;
 mod legend;
 mod marks;
 
-pub use axes::slanted;
+pub use axes::angle_of_names;
 
 use crate::font;
 use crate::layout::{Layout, MarkForm};
@@ -17,6 +17,9 @@ const SIZE: (f64, f64) = (640.0, 400.0);
 const SMALL: f64 = 12.0;
 const LABEL: f64 = 13.0;
 const TITLE: f64 = 15.0;
+
+/// The largest height that a figure takes by itself.
+const TALLEST: f64 = 2000.0;
 
 /// Room around a figure.
 const MARGIN: f64 = 14.0;
@@ -68,12 +71,18 @@ fn grid(title: &str, columns: usize, plots: &[Plot], room: f64) -> Scene {
     let usual = narrowed(whole.min(room) / columns as f64);
     let scenes: Vec<Scene> = plots.iter().map(|plot| sized(plot, usual, room)).collect();
     let mut out = Scene::default();
-    let top = if title.is_empty() { 0.0 } else { TITLE + 2.0 * MARGIN };
     let widths: Vec<f64> = (0..columns)
         .map(|c| scenes.iter().skip(c).step_by(columns).map(|s| s.width).fold(0.0, f64::max))
         .collect();
     out.width = widths.iter().sum::<f64>().max(1.0);
-    out.height = top;
+    let title = match title {
+        "" => Vec::new(),
+        title => font::wrapped(title, TITLE, (out.width - 2.0 * MARGIN).max(TITLE), 3),
+    };
+    out.height = match title.len() {
+        0 => 0.0,
+        lines => lines as f64 * (TITLE + 4.0) - 4.0 + 2.0 * MARGIN,
+    };
     let mut scenes = scenes.into_iter();
     loop {
         let row: Vec<Scene> = scenes.by_ref().take(columns).collect();
@@ -88,8 +97,8 @@ fn grid(title: &str, columns: usize, plots: &[Plot], room: f64) -> Scene {
         }
         out.height += height;
     }
-    if !title.is_empty() {
-        out.title((0.5 * out.width, MARGIN + TITLE), &fitting(title, TITLE, out.width), TITLE);
+    for (i, line) in title.iter().enumerate() {
+        out.title((0.5 * out.width, MARGIN + TITLE + i as f64 * (TITLE + 4.0)), line, TITLE);
     }
     out.height = out.height.max(1.0);
     out
@@ -104,13 +113,31 @@ fn draw(figure: &Figure, usual: (f64, f64)) -> Scene {
     let size = |own: usize, usual: f64| if own == 0 { usual } else { own as f64 };
     let (width, height) = (size(figure.width, usual.0), size(figure.height, usual.1));
     let layout = Layout::new(figure);
-    let mut scene = Scene { width, height, shapes: Vec::new() };
     let legend = legend::Legend::new(&layout, (width, height));
-    let top = MARGIN + if figure.title.is_empty() { 0.0 } else { TITLE + 10.0 };
+    let title = match figure.title.as_str() {
+        "" => Vec::new(),
+        title => {
+            let lines = if height < 200.0 { 1 } else { 3 };
+            font::wrapped(title, TITLE, (width - 2.0 * MARGIN).max(TITLE), lines)
+        }
+    };
+    let top = MARGIN
+        + match title.len() {
+            0 => 0.0,
+            lines => lines as f64 * (TITLE + 4.0) + 6.0,
+        };
+    // What does not say its height is as high as its legend and the names below it need.
+    let grown = |height: f64, needed: f64| match figure.height {
+        0 => height.max(needed.min(TALLEST).ceil()),
+        _ => height,
+    };
+    let height = grown(height, top + legend.height + MARGIN);
     // What the axes need depends on their ticks, and these on the room that is left.
     let mut frame =
         PlotArea { left: MARGIN, top, width: width - 2.0 * MARGIN, height: height - top };
     let below = axes::below(&layout, &frame, width);
+    let height = grown(height, top + below + 0.5 * usual.1);
+    let mut scene = Scene { width, height, shapes: Vec::new() };
     frame.height = (height - top - below).max(10.0);
     let beside = axes::beside(&layout, &frame);
     frame.left = beside;
@@ -119,11 +146,11 @@ fn draw(figure: &Figure, usual: (f64, f64)) -> Scene {
     marks::draw(&mut scene, &layout, &frame);
     axes::draw(&mut scene, &layout, &frame);
     legend.draw(&mut scene, &layout, &frame);
-    if !figure.title.is_empty() {
-        let text = fitting(&figure.title, TITLE, width);
-        let half = 0.5 * font::width(&text, TITLE) + MARGIN;
-        let middle = frame.x(0.5).clamp(half.min(0.5 * width), (width - half).max(0.5 * width));
-        scene.title((middle, MARGIN + TITLE - 2.0), &text, TITLE);
+    let widest = title.iter().map(|line| font::width(line, TITLE)).fold(0.0, f64::max);
+    let half = 0.5 * widest + MARGIN;
+    let middle = frame.x(0.5).clamp(half.min(0.5 * width), (width - half).max(0.5 * width));
+    for (i, line) in title.iter().enumerate() {
+        scene.title((middle, MARGIN + TITLE - 2.0 + i as f64 * (TITLE + 4.0)), line, TITLE);
     }
     if let Some(text) = said(&layout) {
         scene.text((frame.x(0.5), frame.y(0.5)), text, LABEL, Anchor::Middle);

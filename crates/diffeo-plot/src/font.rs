@@ -22,6 +22,12 @@ pub fn glyph(c: char) -> GlyphId {
     face().and_then(|face| face.glyph_index(c)).unwrap_or(GlyphId(0))
 }
 
+/// Whether the font has a form for a character.
+#[cfg(feature = "png")]
+pub fn has(c: char) -> bool {
+    face().is_some_and(|face| face.glyph_index(c).is_some())
+}
+
 /// How far a character moves on, in units of the size. Wide letters of other scripts take a whole unit.
 pub fn advance(c: char) -> f64 {
     let known = face().and_then(|face| {
@@ -34,6 +40,37 @@ pub fn advance(c: char) -> f64 {
 /// How wide a text is.
 pub fn width(text: &str, size: f64) -> f64 {
     text.chars().map(advance).sum::<f64>() * size
+}
+
+/// The text in lines no wider than this, broken between words, and within those that are wider; the last of so many
+/// lines is cut.
+pub fn wrapped(text: &str, size: f64, most: f64, lines: usize) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let gap = if line.is_empty() { 0.0 } else { width(" ", size) };
+        if width(&line, size) + gap + width(word, size) <= most {
+            line += if line.is_empty() { "" } else { " " };
+            line += word;
+            continue;
+        }
+        if !line.is_empty() {
+            out.push(std::mem::take(&mut line));
+        }
+        for c in word.chars() {
+            if !line.is_empty() && width(&line, size) + advance(c) * size > most {
+                out.push(std::mem::take(&mut line));
+            }
+            line.push(c);
+        }
+    }
+    out.push(line);
+    if out.len() > lines {
+        let rest = out[lines - 1..].join(" ");
+        out.truncate(lines - 1);
+        out.push(shortened(&rest, size, most));
+    }
+    out
 }
 
 /// The text, cut where it is wider than this.

@@ -149,6 +149,20 @@ fn draw(picture: &mut Pixmap, shape: &Shape) {
     }
 }
 
+/// The letters of a plot that the font lacks, each once: a PNG has boxes for them.
+pub fn letters_without_form(plot: &Plot) -> String {
+    let mut out = String::new();
+    for shape in scene(plot, f64::INFINITY).shapes {
+        let Shape::Text { text, .. } = shape else { continue };
+        for c in text.chars().filter(|c| !font::has(*c) && !c.is_control() && !c.is_whitespace()) {
+            if !out.contains(c) {
+                out.push(c);
+            }
+        }
+    }
+    out
+}
+
 /// The letters of a text on the base line y = 0, from x on.
 fn outline(text: &str, size: f64, mut x: f64) -> Option<Path> {
     let face = font::face()?;

@@ -5,9 +5,14 @@
 //! of bars are the domain of theirs, so that the picture is that of the other ways to draw.
 
 use crate::color::Color;
+use crate::font;
 use crate::layout::{drawable, edges, Layout, MarkForm, Scale};
 use crate::model::{Axis, Figure, Layer, Mark, Plot};
 use serde_json::{json, Map, Value};
+
+/// The size of a title, and how many lines it has at most.
+const TITLE: f64 = 13.0;
+const LINES: usize = 4;
 
 /// The schema that a specification names.
 const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
@@ -33,7 +38,7 @@ fn part(plot: &Plot) -> Map<String, Value> {
         Plot::Grid { title, columns, plots } => {
             let plots: Vec<Value> = plots.iter().map(|plot| Value::Object(part(plot))).collect();
             let mut spec = Map::new();
-            titled(&mut spec, title);
+            titled(&mut spec, title, 300 * columns.min(&plots.len()));
             spec.insert("columns".to_string(), json!(columns));
             spec.insert("concat".to_string(), json!(plots));
             let apart =
@@ -44,10 +49,16 @@ fn part(plot: &Plot) -> Map<String, Value> {
     }
 }
 
-fn titled(spec: &mut Map<String, Value>, title: &str) {
-    if !title.is_empty() {
-        spec.insert("title".to_string(), json!(title));
+/// A title, in lines where it is wider than so many pixels.
+fn titled(spec: &mut Map<String, Value>, title: &str, width: usize) {
+    if title.is_empty() {
+        return;
     }
+    let title = match &font::wrapped(title, TITLE, width as f64, LINES)[..] {
+        [_] => json!(title),
+        lines => json!(lines),
+    };
+    spec.insert("title".to_string(), title);
 }
 
 fn unit(figure: &Figure, usual: (usize, usize)) -> Map<String, Value> {
@@ -55,7 +66,7 @@ fn unit(figure: &Figure, usual: (usize, usize)) -> Map<String, Value> {
     let size = |own: usize, usual: usize| if own == 0 { usual } else { own };
     let size = (size(figure.width, usual.0), size(figure.height, usual.1));
     let mut spec = Map::new();
-    titled(&mut spec, &figure.title);
+    titled(&mut spec, &figure.title, size.0);
     spec.insert("width".to_string(), json!(size.0));
     spec.insert("height".to_string(), json!(size.1));
     let axes = Axes::new(&layout, size);
@@ -202,6 +213,7 @@ impl<'a> Axes<'a> {
                     "datum": key,
                     "type": "nominal",
                     "scale": {"domain": keys, "range": colors},
+                    "legend": {"labelLimit": self.size.0 / 2},
                     "title": null
                 });
             }
@@ -376,13 +388,13 @@ impl<'a> Axes<'a> {
 
     /// The names of bars, as wide as the other ways draw them.
     fn names(&self) -> Value {
-        let slanted = crate::draw::slanted(self.layout, self.size.0 as f64 - 60.0);
+        let angle = crate::draw::angle_of_names(self.layout, self.size.0 as f64 - 60.0);
         json!({
             "field": "x",
             "type": "nominal",
             "title": label(&self.layout.figure.x),
             "scale": {"domain": self.layout.categories, "paddingInner": 0.2, "paddingOuter": 0.1},
-            "axis": {"labelAngle": if slanted { -35 } else { 0 }, "labelLimit": 300}
+            "axis": {"labelAngle": angle, "labelLimit": 300}
         })
     }
 

@@ -15,7 +15,8 @@
 //! ```
 
 pub use diffeo_plot::{
-    check, notes, png, summary, svg, terminal, vega_lite, Plot, Problem, Style, TooLarge,
+    check, letters_without_form, notes, png, summary, svg, terminal, vega_lite, Plot, Problem,
+    Style, TooLarge,
 };
 pub use diffeo_plot_values::{find, is_plot, may_hold, of, show};
 

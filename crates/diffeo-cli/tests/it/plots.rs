@@ -242,3 +242,15 @@ fn a_type_of_the_program_is_no_plot() {
     assert_eq!(text(&diffeo(&["run", &path]).stdout), "Plot(1.0)\n");
     assert_eq!(diffeo(&["run", &path, "--plot"]).status.code(), Some(2));
 }
+
+#[test]
+fn letters_that_a_png_lacks_are_told() {
+    let (folder, path) =
+        program("import plot\ndef main = {a = plot.hline(1.0) |> plot.title(\"東京\", _)}");
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let output = diffeo(&["run", &path, "--plot", &at("a.png")]);
+    let said = text(&output.stderr);
+    assert!(output.status.success());
+    assert!(said.contains("warning[plot]: in the plot `a`, the letters 東京 are boxes"), "{said}");
+    assert!(diffeo(&["run", &path, "--plot", &at("a.svg")]).stderr.is_empty());
+}

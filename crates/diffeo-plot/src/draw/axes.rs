@@ -12,14 +12,17 @@ const GAP: f64 = 7.0;
 /// How far ticks are apart, about.
 const APART: (f64, f64) = (80.0, 48.0);
 
-/// The angle of names that are too long to lie side by side, and the widest that is shown of them.
+/// The angle of names that are too long to lie side by side, and the widest that is shown of them; the same of names
+/// that are longer than that.
 const SLANT: f64 = -35.0;
-const LONGEST: f64 = 130.0;
+const LONG: f64 = 130.0;
+const STEEP: f64 = -60.0;
+const LONGEST: f64 = 300.0;
 
-/// The places and texts along the x axis, and whether they are slanted.
+/// The places and texts along the x axis, and the angle of these.
 struct Bottom {
     ticks: Vec<(f64, String)>,
-    slanted: bool,
+    angle: f64,
 }
 
 fn bottom(layout: &Layout<'_>, width: f64) -> Bottom {
@@ -29,25 +32,34 @@ fn bottom(layout: &Layout<'_>, width: f64) -> Bottom {
             let ticks = layout.x.ticks(wanted);
             let all: f64 = ticks.iter().map(|(_, text)| font::width(text, SMALL) + 12.0).sum();
             if all <= width || wanted <= 2 {
-                return Bottom { ticks, slanted: false };
+                return Bottom { ticks, angle: 0.0 };
             }
             wanted -= 1;
         }
     }
     let names = &layout.categories;
     let room = width / names.len() as f64;
-    let short = |name: &str| font::shortened(name, SMALL, LONGEST);
-    let widest = names.iter().map(|name| font::width(&short(name), SMALL)).fold(0.0, f64::max);
-    let slanted = widest + 8.0 > room;
+    let widest = names.iter().map(|name| font::width(name, SMALL)).fold(0.0, f64::max);
+    // In a picture of a given height the names take less than a half.
+    let longest = match layout.figure.height {
+        0 => LONGEST,
+        height => (0.46 * height as f64).clamp(LONG, LONGEST),
+    };
+    let (angle, most) = match widest {
+        _ if widest + 8.0 <= room => (0.0, widest),
+        _ if widest <= LONG || longest == LONG => (SLANT, LONG),
+        _ => (STEEP, longest),
+    };
+    let short = |name: &str| font::shortened(name, SMALL, most);
     // Of very many names some are shown.
     let every = ((1.4 * SMALL / room).ceil() as usize).max(1);
     let tick = |(i, name): (usize, &&str)| Some((layout.x.at(i as f64)?, short(name)));
-    Bottom { ticks: names.iter().enumerate().step_by(every).filter_map(tick).collect(), slanted }
+    Bottom { ticks: names.iter().enumerate().step_by(every).filter_map(tick).collect(), angle }
 }
 
-/// Whether the names of bars are slanted on an axis of this width.
-pub fn slanted(layout: &Layout<'_>, width: f64) -> bool {
-    bottom(layout, width.max(10.0)).slanted
+/// The angle of the names of bars on an axis of this width.
+pub fn angle_of_names(layout: &Layout<'_>, width: f64) -> f64 {
+    bottom(layout, width.max(10.0)).angle
 }
 
 fn left(layout: &Layout<'_>, height: f64) -> Vec<(f64, String)> {
@@ -58,14 +70,8 @@ fn left(layout: &Layout<'_>, height: f64) -> Vec<(f64, String)> {
 pub fn below(layout: &Layout<'_>, frame: &PlotArea, width: f64) -> f64 {
     // About as wide as the frame will be.
     let bottom = bottom(layout, (frame.width - 60.0).clamp(10.0, width));
-    let texts = match bottom.slanted {
-        false => SMALL,
-        true => {
-            let widest =
-                bottom.ticks.iter().map(|(_, text)| font::width(text, SMALL)).fold(0.0, f64::max);
-            -SLANT.to_radians().sin() * widest + SMALL
-        }
-    };
+    let widest = bottom.ticks.iter().map(|(_, text)| font::width(text, SMALL)).fold(0.0, f64::max);
+    let texts = -bottom.angle.to_radians().sin() * widest + SMALL;
     let label = if layout.figure.x.label.is_empty() { 0.0 } else { LABEL + 8.0 };
     GAP + texts + label + MARGIN
 }
@@ -78,9 +84,9 @@ pub fn beside(layout: &Layout<'_>, frame: &PlotArea) -> f64 {
     let left = MARGIN + label + widest + GAP;
     // Slanted names reach to the left.
     let bottom = bottom(layout, frame.width - left);
-    let slanted = bottom.ticks.iter().filter(|_| bottom.slanted);
+    let slanted = bottom.ticks.iter().filter(|_| bottom.angle != 0.0);
     let needed = slanted.map(|(at, text)| {
-        SLANT.to_radians().cos() * font::width(text, SMALL) - at * (frame.width - left)
+        bottom.angle.to_radians().cos() * font::width(text, SMALL) - at * (frame.width - left)
     });
     needed.fold(left, f64::max)
 }
@@ -111,16 +117,16 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
     for (at, text) in &bottom.ticks {
         let at = frame.x(*at);
         scene.line((at, low.1), (at, low.1 + 4.0), AXIS, 1.0);
-        match bottom.slanted {
-            false => {
+        match bottom.angle {
+            0.0 => {
                 // Within the picture
                 let half = 0.5 * font::width(text, SMALL) + 2.0;
                 let at = at.min(scene.width - half).max(half);
                 scene.text((at, low.1 + GAP + SMALL - 1.0), text, SMALL, Anchor::Middle);
             }
-            true => {
+            angle => {
                 let place = (at + 4.0, low.1 + GAP + 0.7 * SMALL);
-                scene.turned(place, text, SMALL, Anchor::End, SLANT);
+                scene.turned(place, text, SMALL, Anchor::End, angle);
             }
         }
     }

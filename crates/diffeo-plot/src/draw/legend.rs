@@ -13,24 +13,37 @@ const SAMPLE: f64 = 22.0;
 const ROW: f64 = 19.0;
 const BAR: f64 = 14.0;
 
+/// From one line of a name to the next, and how many lines a name has at most.
+const NEXT: f64 = 15.0;
+const LINES: usize = 6;
+
+/// How high a name is.
+fn height_of(lines: &[String]) -> f64 {
+    ROW + lines.len().saturating_sub(1) as f64 * NEXT
+}
+
 /// How many colours are shown beside a heat map.
 const STRIPES: usize = 32;
 
 pub struct Legend<'a> {
-    entries: Vec<(String, Color, &'a Layer)>,
+    /// The names in lines.
+    entries: Vec<(Vec<String>, Color, &'a Layer)>,
     /// The numbers beside the colours of heat maps, at parts of their height.
     numbers: Vec<(f64, String)>,
     /// How much of the picture it takes.
     pub width: f64,
+    /// How high all names are.
+    pub height: f64,
 }
 
 impl<'a> Legend<'a> {
     pub fn new(layout: &Layout<'a>, (width, height): (f64, f64)) -> Legend<'a> {
         let wanted = ((height - 80.0) / 35.0).clamp(2.0, 6.0) as usize;
         let most = 0.3 * width;
-        let short = |name: &str| font::shortened(name, SMALL, most);
-        let entries: Vec<(String, Color, &Layer)> =
-            layout.legend().into_iter().map(|(name, c, layer)| (short(name), c, layer)).collect();
+        let lines = |name: &str| font::wrapped(name, SMALL, most, LINES);
+        let entries: Vec<(Vec<String>, Color, &Layer)> =
+            layout.legend().into_iter().map(|(name, c, layer)| (lines(name), c, layer)).collect();
+        let tall = entries.iter().map(|(lines, ..)| height_of(lines)).sum();
         let numbers = match layout.values {
             Some((low, high)) if high - low > 1e-12 * low.abs().max(high.abs()) => {
                 let part = |v: f64| (v - low) / (high - low);
@@ -47,13 +60,13 @@ impl<'a> Legend<'a> {
         };
         let names = match entries.len() {
             0 => 0.0,
-            _ => SAMPLE + 6.0 + widest(&mut entries.iter().map(|(name, ..)| name)) + MARGIN,
+            _ => SAMPLE + 6.0 + widest(&mut entries.iter().flat_map(|(lines, ..)| lines)) + MARGIN,
         };
         let colors = match numbers.len() {
             0 => 0.0,
             _ => BAR + 8.0 + widest(&mut numbers.iter().map(|(_, text)| text)) + MARGIN,
         };
-        Legend { entries, numbers, width: names + colors }
+        Legend { entries, numbers, width: names + colors, height: tall }
     }
 
     pub fn draw(&self, scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
@@ -74,13 +87,23 @@ impl<'a> Legend<'a> {
             }
             left += BAR + 8.0 + widest + MARGIN;
         }
-        for (i, (name, color, layer)) in self.entries.iter().enumerate() {
-            let y = frame.top + 8.0 + i as f64 * ROW;
-            if y + 0.5 * ROW > scene.height {
+        let mut y = frame.top + 8.0;
+        let left_of_text = left + SAMPLE + 6.0;
+        let all_fit = frame.top + self.height <= scene.height;
+        for (i, (lines, color, layer)) in self.entries.iter().enumerate() {
+            // The last line is for how many there are besides.
+            let more = if all_fit { 0.0 } else { ROW };
+            if y - 8.0 + height_of(lines) + more > scene.height {
+                let text = format!("+ {} more", self.entries.len() - i);
+                scene.text((left_of_text, y + 0.36 * SMALL), &text, SMALL, Anchor::Start);
                 break;
             }
             sample(scene, layout, layer, *color, (left, y));
-            scene.text((left + SAMPLE + 6.0, y + 0.36 * SMALL), name, SMALL, Anchor::Start);
+            for (j, line) in lines.iter().enumerate() {
+                let at = (left_of_text, y + 0.36 * SMALL + j as f64 * NEXT);
+                scene.text(at, line, SMALL, Anchor::Start);
+            }
+            y += height_of(lines);
         }
     }
 }

@@ -300,6 +300,53 @@ fn an_axis_of_dates_has_dates() {
 }
 
 #[test]
+fn long_names_are_whole() {
+    let long =
+        |i: usize| format!("the measurements of group {i}, without those that were repeated later");
+    let words = |i: usize| long(i).split(' ').map(ToString::to_string).collect::<Vec<_>>();
+    let mut lines =
+        figure((0..30).map(|i| Mark::Line(vec![0.0, 1.0], vec![0.0, i as f64])).collect());
+    for (i, layer) in lines.layers.iter_mut().enumerate() {
+        layer.name = long(i);
+    }
+    lines.title = long(0).repeat(3);
+    let drawn = svg(&Plot::Plot(lines.clone()));
+    let texts = |drawn: &str| -> Vec<String> {
+        let texts = drawn.split("<text ").skip(1).filter_map(|rest| rest.split(['>', '<']).nth(1));
+        texts.flat_map(|text| text.split(' ').map(ToString::to_string)).collect()
+    };
+    let all = texts(&drawn);
+    let have = |words: &[String]| all.windows(words.len()).any(|part| part == words);
+    assert!((0..30).all(|i| have(&words(i))) && !drawn.contains('…'), "{drawn}");
+    let height = |drawn: &str| -> f64 {
+        let text = drawn.split("height=\"").nth(1).and_then(|rest| rest.split('"').next());
+        text.and_then(|text| text.parse().ok()).expect("a height")
+    };
+    assert!(height(&drawn) > 1500.0, "{}", height(&drawn));
+    // Where the height is given, what does not fit is counted.
+    lines.height = 300;
+    let drawn = svg(&Plot::Plot(lines));
+    assert!(drawn.contains(">+ 26 more<"), "{drawn}");
+    assert_eq!(height(&drawn), 300.0);
+    let names: Vec<String> =
+        (0..6).map(|i| format!("Gesellschaft für Angewandte Mathematik {i}")).collect();
+    let bars = plot(vec![Mark::Bars(names.clone(), vec![1.0; 6])]);
+    let drawn = svg(&bars);
+    assert!(names.iter().all(|name| drawn.contains(&format!(">{name}<"))), "{drawn}");
+    assert!(height(&drawn) > 400.0);
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn letters_that_are_boxes_are_known() {
+    let mut two = figure(vec![Mark::Horizontal(1.0), Mark::Horizontal(2.0)]);
+    two.title = "Größe α ≤ 10⁻³ μm".to_string();
+    assert_eq!(diffeo_plot::letters_without_form(&Plot::Plot(two.clone())), "");
+    (two.layers[0].name, two.layers[1].name) = ("東京".to_string(), "京都".to_string());
+    assert_eq!(diffeo_plot::letters_without_form(&Plot::Plot(two)), "東京都");
+}
+
+#[test]
 fn a_million_points_and_cells_are_a_small_picture() {
     let n = 1_000_000;
     let xs: Vec<f64> = (0..n).map(f64::from).collect();
