@@ -10,6 +10,7 @@
 
 mod check;
 mod color;
+mod columns;
 mod dates;
 mod draw;
 mod font;

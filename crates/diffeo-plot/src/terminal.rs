@@ -5,6 +5,7 @@
 //! different signs.
 
 use crate::color::{viridis, Color, LEVELS};
+use crate::columns::{cells, count, cut, printable, FILLER};
 use crate::draw::{clip, said};
 use crate::layout::{Layout, MarkForm};
 use crate::model::{Figure, Plot};
@@ -18,6 +19,9 @@ pub struct Style {
     /// Whether to colour.
     pub color: bool,
 }
+
+/// How many lines the names of bars take at most.
+const NAMES: usize = 4;
 
 /// Narrower ones show nothing.
 const LEAST: usize = 30;
@@ -36,18 +40,12 @@ pub fn terminal(plot: &Plot, style: Style) -> String {
         Plot::Grid { title, plots, .. } => {
             let mut out = String::new();
             if !title.is_empty() {
-                let title: String = printable(title).chars().take(style.width.max(LEAST)).collect();
-                out = format!("{title}\n\n");
+                out = format!("{}\n\n", cut(&printable(title), style.width.max(LEAST)));
             }
             let plots: Vec<String> = plots.iter().map(|plot| terminal(plot, style)).collect();
             out + &plots.join("\n")
         }
     }
-}
-
-/// A text without what acts on a terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A character with its colours.
@@ -73,10 +71,6 @@ struct Drawing<'a> {
     cells: Vec<TerminalCell>,
     /// What is said of a frame without data.
     said: Option<&'static str>,
-}
-
-fn count(text: &str) -> usize {
-    text.chars().count()
 }
 
 impl<'a> Drawing<'a> {
@@ -180,7 +174,7 @@ impl<'a> Drawing<'a> {
                 MarkForm::Texts(texts) => {
                     for (at, text) in texts.iter().filter(|(at, _)| clip::holds(*at)) {
                         let (column, row) = self.cell(*at);
-                        for (i, c) in printable(text).chars().enumerate() {
+                        for (i, c) in cells(&printable(text)).into_iter().enumerate() {
                             if column + 1 + i < self.columns {
                                 self.put((column + 1 + i, row), |cell| {
                                     cell.sign = Some(c);
@@ -307,7 +301,7 @@ impl<'a> Drawing<'a> {
         let (figure, margin) = (self.layout.figure, self.margin);
         let titles = [(&figure.title, true), (&figure.y.label, false)];
         for (text, middle) in titles.into_iter().filter(|(text, _)| !text.is_empty()) {
-            let text: String = printable(text).chars().take(margin + self.columns).collect();
+            let text = cut(&printable(text), margin + self.columns);
             let before = match middle {
                 true => margin + 2 + self.columns.saturating_sub(count(&text)) / 2,
                 false => 0,
@@ -350,7 +344,9 @@ impl<'a> Drawing<'a> {
                     let _ = write!(out, "\u{1b}[48;2;{r};{g};{b}m");
                 }
             }
-            out.push(c);
+            if c != FILLER {
+                out.push(c);
+            }
         }
         if colors != (None, None) {
             out.push_str("\u{1b}[0m");
@@ -359,41 +355,47 @@ impl<'a> Drawing<'a> {
 
     /// The x axis with its numbers or names, and its label.
     fn below(&self, out: &mut String) {
-        let ticks: Vec<(f64, String)> = match self.layout.categories.as_slice() {
-            [] => self.layout.x.ticks((self.columns / 12).max(2)),
+        let within = |(at, _): &(f64, String)| (-1e-9..=1.0 + 1e-9).contains(at);
+        let column = |at: f64| self.cell((at.clamp(0.0, 1.0), 0.0)).0;
+        let texts: Vec<(usize, Vec<char>)> = match self.layout.categories.as_slice() {
+            [] => {
+                let ticks = self.layout.x.ticks((self.columns / 12).max(2));
+                ticks
+                    .into_iter()
+                    .filter(within)
+                    .map(|(at, text)| (column(at), cells(&text)))
+                    .collect()
+            }
             names => {
                 let place = |(i, name): (usize, &&str)| {
-                    Some((self.layout.x.at(i as f64)?, printable(name)))
+                    Some((self.layout.x.at(i as f64)?, cut(&printable(name), self.columns)))
                 };
-                names.iter().enumerate().filter_map(place).collect()
+                let all = names.iter().enumerate().filter_map(place).filter(within);
+                all.map(|(at, text)| (column(at), cells(&text))).collect()
             }
         };
-        let room = match self.layout.categories.len() {
-            0 => self.columns,
-            n => (self.columns / n).saturating_sub(1).max(1),
-        };
+        let mut lines = vec![vec![' '; self.columns + 1]];
         let mut axis = vec!['─'; self.columns];
-        // A number may reach beyond the axis by one.
-        let mut numbers = vec![' '; self.columns + 1];
-        let mut free = 0;
-        for (at, text) in ticks.into_iter().filter(|(at, _)| (-1e-9..=1.0 + 1e-9).contains(at)) {
-            let (column, _) = self.cell((at.clamp(0.0, 1.0), 0.0));
-            let text: Vec<char> = text.chars().take(room).collect();
-            let start = (column + 1).saturating_sub(text.len().div_ceil(2));
-            let start = start.min(numbers.len().saturating_sub(text.len()));
-            if start < free {
-                continue;
-            }
+        for (column, line, start, text) in self.placed(texts) {
             axis[column] = '┬';
-            numbers[start..start + text.len()].copy_from_slice(&text);
-            free = start + text.len() + 1;
+            while lines.len() <= line {
+                lines.push(vec![' '; self.columns + 1]);
+            }
+            lines[line][start..start + text.len()].copy_from_slice(&text);
+            // From a name in a lower line up to the axis, where nothing is in the way.
+            for line in &mut lines[..line] {
+                if line[column] == ' ' {
+                    line[column] = '│';
+                }
+            }
         }
         let indent = " ".repeat(self.margin + 1);
         let _ = writeln!(out, "{indent}└{}", axis.into_iter().collect::<String>());
-        let numbers: String = numbers.into_iter().collect();
-        let _ = writeln!(out, "{indent} {}", numbers.trim_end());
-        let label: String =
-            printable(&self.layout.figure.x.label).chars().take(self.columns).collect();
+        for line in lines {
+            let line: String = line.into_iter().filter(|c| *c != FILLER).collect();
+            let _ = writeln!(out, "{indent} {}", line.trim_end());
+        }
+        let label = cut(&printable(&self.layout.figure.x.label), self.columns);
         if !label.is_empty() {
             let before = (self.columns - count(&label)) / 2;
             let _ = writeln!(out, "{indent} {}{label}", " ".repeat(before));
@@ -401,6 +403,27 @@ impl<'a> Drawing<'a> {
         if let Some(text) = self.said {
             let _ = writeln!(out, "{indent} {text}");
         }
+    }
+
+    /// Where the texts below the axis stand, each in the middle below its column: column, line, first character. Names
+    /// have as many lines as they need to be whole, up to [`NAMES`]; where these are too few, they are cut, or some are left
+    /// out, as numbers are.
+    fn placed(&self, texts: Vec<(usize, Vec<char>)>) -> Vec<(usize, usize, usize, Vec<char>)> {
+        let names = !self.layout.categories.is_empty();
+        // A text may reach beyond the axis by one.
+        let whole = fitted(&texts, if names { NAMES } else { 1 }, self.columns + 1);
+        if !names || whole.len() == texts.len() {
+            return whole;
+        }
+        let room = (self.columns / texts.len()).saturating_sub(1);
+        if room < 6 {
+            return fitted(&texts, 1, self.columns + 1);
+        }
+        let short = |text: Vec<char>| {
+            cells(&cut(&text.into_iter().filter(|c| *c != FILLER).collect::<String>(), room))
+        };
+        let texts: Vec<_> = texts.into_iter().map(|(column, text)| (column, short(text))).collect();
+        fitted(&texts, NAMES, self.columns + 1)
     }
 
     fn legend(&self, out: &mut String) {
@@ -426,12 +449,12 @@ impl<'a> Drawing<'a> {
                 true => format!("\u{1b}[38;2;{r};{g};{b}m{sign}\u{1b}[0m"),
                 false => sign,
             };
-            let name: String = printable(&layer.name).chars().take(self.columns - 4).collect();
+            let name = cut(&printable(&layer.name), self.columns - 4);
             entries.push((count(&name) + 3, format!("{sign} {name}")));
         }
         if let Some((low, high)) = self.layout.values {
             let text = format!("colours from {} to {}", short(low), short(high));
-            entries.push((count(&text), text.chars().take(self.columns).collect()));
+            entries.push((count(&text), cut(&text, self.columns)));
         }
         // As many as fit into a line
         let mut room = 0;
@@ -450,6 +473,25 @@ impl<'a> Drawing<'a> {
             out.push('\n');
         }
     }
+}
+
+/// Texts in the first of so many lines where each has room: column, line, first character.
+fn fitted(
+    texts: &[(usize, Vec<char>)],
+    lines: usize,
+    width: usize,
+) -> Vec<(usize, usize, usize, Vec<char>)> {
+    let mut free = vec![0; lines];
+    let mut out = Vec::new();
+    for (column, text) in texts {
+        let start = (column + 1).saturating_sub(text.len().div_ceil(2));
+        let start = start.min(width.saturating_sub(text.len()));
+        if let Some(line) = free.iter().position(|free| *free <= start) {
+            free[line] = start + text.len() + 1;
+            out.push((*column, line, start, text.clone()));
+        }
+    }
+    out
 }
 
 /// A number with few digits.

@@ -380,3 +380,32 @@ fn characters_show_the_marks() {
     let drawn = terminal(&Plot::Plot(bars), Style { width: 32, color: false });
     assert_eq!(drawn, expected, "{drawn}");
 }
+
+#[test]
+fn names_of_bars_are_whole() {
+    let drawn = |names: &[&str], width: usize| {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let heights = vec![1.0; names.len()];
+        terminal(&plot(vec![Mark::Bars(names, heights)]), Style { width, color: false })
+    };
+    let tail = |text: &str| text.split_once('└').expect("an axis").1.to_string();
+    let names = ["control", "treatment A", "treatment A and B", "withdrawn"];
+    let below = tail(&drawn(&names, 60));
+    assert!(names.iter().all(|name| below.contains(name)), "{below}");
+    // A wide letter takes two columns.
+    let below = tail(&drawn(&["東京", "a"], 32));
+    let line = below.lines().nth(1).expect("names");
+    let (before, after) = line.split_once("東京").expect("a name");
+    let of_axis =
+        |sign: char| below.lines().next().map(|axis| axis.chars().filter(|c| *c == sign).count());
+    assert_eq!(of_axis('┬'), Some(2));
+    let column = below.lines().next().and_then(|axis| axis.chars().position(|c| c == '┬'));
+    let start = before.chars().count() - 5;
+    assert!(column.is_some_and(|column| (start..start + 4).contains(&column)), "{below}");
+    assert_eq!(after.trim(), "a");
+    // Of very many, some are left out.
+    let many: Vec<String> = (0..200).map(|i| format!("name {i}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let below = tail(&drawn(&many, 60));
+    assert!(below.contains("name 0 ") && below.lines().count() == 2, "{below}");
+}
