@@ -5,7 +5,9 @@ pub mod clip;
 mod legend;
 mod marks;
 
-pub use axes::angle_of_names;
+pub use axes::{angle_of_names, LONGEST};
+pub use legend::lines_of_name;
+pub use marks::beyond;
 
 use crate::font;
 use crate::layout::{Layout, MarkForm};
@@ -156,6 +158,15 @@ fn draw(figure: &Figure, usual: (f64, f64)) -> Scene {
         scene.text((frame.x(0.5), frame.y(0.5)), text, LABEL, Anchor::Middle);
     }
     scene
+}
+
+/// The height that a figure takes for its legend and the names below it where it does not say its own.
+pub fn height(layout: &Layout<'_>, (width, height): (f64, f64)) -> f64 {
+    let legend = legend::Legend::new(layout, (width, height));
+    let frame = PlotArea { left: MARGIN, top: MARGIN, width: width - 2.0 * MARGIN, height };
+    let below = axes::below(layout, &frame, width);
+    let needed = (legend.height + 4.0 * MARGIN).max(below + 0.5 * height + 2.0 * MARGIN);
+    height.max(needed.min(TALLEST).ceil())
 }
 
 /// What stands in a frame without data.

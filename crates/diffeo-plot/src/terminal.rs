@@ -174,9 +174,16 @@ impl<'a> Drawing<'a> {
                 MarkForm::Texts(texts) => {
                     for (at, text) in texts.iter().filter(|(at, _)| clip::holds(*at)) {
                         let (column, row) = self.cell(*at);
-                        for (i, c) in cells(&printable(text)).into_iter().enumerate() {
-                            if column + 1 + i < self.columns {
-                                self.put((column + 1 + i, row), |cell| {
+                        let text = cells(&printable(text));
+                        // To the right, or where it ends beyond the axes and has room there, to the left
+                        let end = column + 1 + text.len();
+                        let start = match end > self.columns && text.len() <= column {
+                            true => column - text.len(),
+                            false => column + 1,
+                        };
+                        for (i, c) in text.into_iter().enumerate() {
+                            if start + i < self.columns {
+                                self.put((start + i, row), |cell| {
                                     cell.sign = Some(c);
                                     cell.color = None;
                                 });
@@ -359,7 +366,7 @@ impl<'a> Drawing<'a> {
         let column = |at: f64| self.cell((at.clamp(0.0, 1.0), 0.0)).0;
         let texts: Vec<(usize, Vec<char>)> = match self.layout.categories.as_slice() {
             [] => {
-                let ticks = self.layout.x.ticks((self.columns / 12).max(2));
+                let ticks = self.ticks();
                 ticks
                     .into_iter()
                     .filter(within)
@@ -384,7 +391,8 @@ impl<'a> Drawing<'a> {
             lines[line][start..start + text.len()].copy_from_slice(&text);
             // From a name in a lower line up to the axis, where nothing is in the way.
             for line in &mut lines[..line] {
-                if line[column] == ' ' {
+                let around = line.iter().skip(column.saturating_sub(1)).take(3);
+                if around.into_iter().all(|c| *c == ' ') {
                     line[column] = '│';
                 }
             }
@@ -402,6 +410,22 @@ impl<'a> Drawing<'a> {
         }
         if let Some(text) = self.said {
             let _ = writeln!(out, "{indent} {text}");
+        }
+    }
+
+    /// The numbers below the axis. Dates are as many as have room, for the one that begins a day must not be missing.
+    fn ticks(&self) -> Vec<(f64, String)> {
+        let mut wanted = (self.columns / 12).max(2);
+        loop {
+            let ticks = self.layout.x.ticks(wanted);
+            let place =
+                |(at, text): &(f64, String)| (self.cell((at.clamp(0.0, 1.0), 0.0)).0, cells(text));
+            let texts: Vec<_> = ticks.iter().map(place).collect();
+            let fit = fitted(&texts, 1, self.columns + 1).len() == texts.len();
+            if !self.layout.x.dates || fit || wanted <= 2 {
+                return ticks;
+            }
+            wanted -= 1;
         }
     }
 

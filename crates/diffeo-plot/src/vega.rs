@@ -5,6 +5,7 @@
 //! of bars are the domain of theirs, so that the picture is that of the other ways to draw.
 
 use crate::color::Color;
+use crate::draw::{beyond, clip};
 use crate::font;
 use crate::layout::{drawable, edges, Layout, MarkForm, Scale};
 use crate::model::{Axis, Figure, Layer, Mark, Plot};
@@ -25,10 +26,23 @@ pub fn vega_lite(plot: &Plot) -> Value {
         Plot::Plot(figure) => {
             spec.insert("autosize".to_string(), json!({"type": "fit", "contains": "padding"}));
             spec.extend(unit(figure, (640, 400)));
+            if figure.height == 0 {
+                let height = crate::draw::height(&Layout::new(figure), (width(figure), 400.0));
+                spec.insert("height".to_string(), json!(height as usize));
+            }
         }
         Plot::Grid { .. } => spec.extend(part(plot)),
     }
     Value::Object(spec)
+}
+
+/// The width of a figure alone.
+fn width(figure: &Figure) -> f64 {
+    if figure.width == 0 {
+        640.0
+    } else {
+        figure.width as f64
+    }
 }
 
 /// A plot within a grid.
@@ -54,7 +68,7 @@ fn titled(spec: &mut Map<String, Value>, title: &str, width: usize) {
     if title.is_empty() {
         return;
     }
-    let title = match &font::wrapped(title, TITLE, width as f64, LINES)[..] {
+    let title = match &font::wrapped(title, TITLE, 0.9 * width as f64, LINES)[..] {
         [_] => json!(title),
         lines => json!(lines),
     };
@@ -108,6 +122,18 @@ impl<'a> Axes<'a> {
         Axes { layout, size, entries }
     }
 
+    /// How the legend writes names that it would cut: in lines.
+    fn long_names(&self) -> Option<Value> {
+        let mut lines = Map::new();
+        for (name, _, key) in &self.entries {
+            lines.insert(key.clone(), json!(crate::draw::lines_of_name(name, self.size.0 as f64)));
+        }
+        let long = lines.values().any(|lines| lines.as_array().is_some_and(|all| all.len() > 1));
+        long.then(
+            || json!({"labelExpr": format!("({})[datum.label]", json!(lines)), "labelLimit": 0}),
+        )
+    }
+
     fn axis_of(&self, on_x: bool) -> (&'a Axis, &'a Scale) {
         match on_x {
             true => (&self.layout.figure.x, &self.layout.x),
@@ -122,7 +148,11 @@ impl<'a> Axes<'a> {
         let mut all = json!({"domain": [low, high], "nice": false});
         match (axis.log, scale.dates) {
             (true, _) => all["type"] = json!("log"),
-            (false, true) => all["type"] = json!("utc"),
+            (false, true) => {
+                all["type"] = json!("utc");
+                // Numbers would be dates to one channel of the axis and numbers to the other.
+                all["domain"] = json!({"expr": format!("[{low}, {high}]")});
+            }
             (false, false) => all["zero"] = json!(false),
         }
         if axis.backwards {
@@ -132,9 +162,15 @@ impl<'a> Axes<'a> {
             true => (self.size.0 / 80).clamp(2, 12),
             false => (self.size.1 / 48).clamp(2, 10),
         };
+        // The title of a number for all is that of the axis alone.
+        let mut look = json!({"tickCount": ticks, "title": label(axis)});
+        let format = date_format(1e-3 * (high - low) / ticks as f64);
+        if let (true, Some(format)) = (scale.dates, format) {
+            look["format"] = json!(format);
+        }
         json!({
             "type": if scale.dates { "temporal" } else { "quantitative" },
-            "scale": all, "title": label(axis), "axis": {"tickCount": ticks}, key: of
+            "scale": all, "title": label(axis), "axis": look, key: of
         })
     }
 
@@ -192,7 +228,8 @@ impl<'a> Axes<'a> {
         if name.is_empty() {
             look["color"] = json!(hex);
         }
-        if *dashed {
+        // Of what is no line, nothing is dashed.
+        if *dashed && matches!(mark, Mark::Line(..) | Mark::Horizontal(_) | Mark::Vertical(_)) {
             look["strokeDash"] = json!([6, 4]);
         }
         let with = |kind: &str, more: Value| {
@@ -213,9 +250,11 @@ impl<'a> Axes<'a> {
                     "datum": key,
                     "type": "nominal",
                     "scale": {"domain": keys, "range": colors},
-                    "legend": {"labelLimit": self.size.0 / 2},
                     "title": null
                 });
+                if let Some(legend) = self.long_names() {
+                    encoding["color"]["legend"] = legend;
+                }
             }
             encoding
         };
@@ -322,18 +361,29 @@ impl<'a> Axes<'a> {
             }
             Mark::Boxes(lefts, rights, heights) => json!({
                 "data": self.rows(&[("x", true, lefts), ("x2", true, rights), ("y", false, heights)]),
-                "mark": with("bar", json!({"orient": "vertical", "stroke": "white", "strokeWidth": 1})),
+                "mark": with("bar", json!({"orient": "vertical", "binSpacing": 1})),
                 "encoding": colored(json!({
                     "x": self.x("x"), "x2": {"field": "x2"}, "y": self.y("y"), "y2": self.base()
                 }))
             }),
             Mark::Cells(xs, ys, values) => self.cells(xs, ys, values),
             Mark::Texts(xs, ys, texts) => {
-                let row = |((x, y), text): ((&f64, &f64), &String)| json!({"x": self.place(true, *x), "y": self.place(false, *y), "text": text});
-                let rows: Vec<Value> = xs.iter().zip(ys).zip(texts).map(row).collect();
+                let wide = self.size.0 as f64 - 60.0;
+                // Those within the frame, whole: to the left where they would end beyond it.
+                let row = |((x, y), text): ((&f64, &f64), &String)| {
+                    let at = (self.layout.x.at(*x)?, self.layout.y.at(*y)?);
+                    let side = if beyond(text, at.0 * wide, wide) { "right" } else { "left" };
+                    let (x, y) = (self.place(true, *x), self.place(false, *y));
+                    clip::holds(at).then(|| json!({"x": x, "y": y, "text": text, "side": side}))
+                };
+                let rows: Vec<Value> = xs.iter().zip(ys).zip(texts).filter_map(row).collect();
                 json!({
                     "data": {"values": rows},
-                    "mark": with("text", json!({"align": "left", "dx": 6})),
+                    "mark": with("text", json!({
+                        "clip": false,
+                        "align": {"expr": "datum.side"},
+                        "dx": {"expr": "datum.side == 'left' ? 6 : -6"}
+                    })),
                     "encoding": colored(json!({
                         "x": self.x("x"), "y": self.y("y"), "text": {"field": "text", "type": "nominal"}
                     }))
@@ -341,7 +391,7 @@ impl<'a> Axes<'a> {
             }
             Mark::Horizontal(v) => {
                 let mut encoding = json!({"y": self.y("at")});
-                if self.layout.categories.is_empty() {
+                if !self.has_names() {
                     self.across(true, &mut encoding);
                 }
                 json!({
@@ -386,6 +436,11 @@ impl<'a> Axes<'a> {
         encoding[to] = json!({"datum": high});
     }
 
+    /// Whether the x axis has names, also if there are none.
+    fn has_names(&self) -> bool {
+        self.layout.figure.layers.iter().any(|layer| matches!(layer.mark, Mark::Bars(..)))
+    }
+
     /// The names of bars, as wide as the other ways draw them.
     fn names(&self) -> Value {
         let angle = crate::draw::angle_of_names(self.layout, self.size.0 as f64 - 60.0);
@@ -394,7 +449,7 @@ impl<'a> Axes<'a> {
             "type": "nominal",
             "title": label(&self.layout.figure.x),
             "scale": {"domain": self.layout.categories, "paddingInner": 0.2, "paddingOuter": 0.1},
-            "axis": {"labelAngle": angle, "labelLimit": 300}
+            "axis": {"labelAngle": angle, "labelLimit": 1.25 * crate::draw::LONGEST}
         })
     }
 
@@ -407,9 +462,9 @@ impl<'a> Axes<'a> {
                 false => 0.5 * low + 0.5 * high,
             }
         };
-        let x = match self.layout.categories.is_empty() {
-            true => self.channel(true, "datum", json!(middle(true))),
-            false => json!({"value": {"expr": "width / 2"}}),
+        let x = match self.has_names() {
+            true => json!({"value": {"expr": "width / 2"}}),
+            false => self.channel(true, "datum", json!(middle(true))),
         };
         json!({
             "data": {"values": [{}]},
@@ -457,6 +512,18 @@ impl<'a> Axes<'a> {
                 "fill": fill
             }
         })
+    }
+}
+
+/// How dates are written that are so many seconds apart; the parts of days as Vega does.
+fn date_format(apart: f64) -> Option<&'static str> {
+    // Where Vega goes over from one step to the next
+    const DAY: f64 = 86_400.0;
+    match apart {
+        _ if apart > 181.0 * DAY => Some("%Y"),
+        _ if apart > 14.5 * DAY => Some("%Y-%m"),
+        _ if apart > 0.7 * DAY => Some("%Y-%m-%d"),
+        _ => None,
     }
 }
 

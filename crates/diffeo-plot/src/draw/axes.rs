@@ -17,7 +17,7 @@ const APART: (f64, f64) = (80.0, 48.0);
 const SLANT: f64 = -35.0;
 const LONG: f64 = 130.0;
 const STEEP: f64 = -60.0;
-const LONGEST: f64 = 300.0;
+pub const LONGEST: f64 = 360.0;
 
 /// The places and texts along the x axis, and the angle of these.
 struct Bottom {
@@ -31,7 +31,8 @@ fn bottom(layout: &Layout<'_>, width: f64) -> Bottom {
         loop {
             let ticks = layout.x.ticks(wanted);
             let all: f64 = ticks.iter().map(|(_, text)| font::width(text, SMALL) + 12.0).sum();
-            if all <= width || wanted <= 2 {
+            let apart = !layout.x.dates || apart(&ticks, width);
+            if all <= width && apart || wanted <= 2 {
                 return Bottom { ticks, angle: 0.0 };
             }
             wanted -= 1;
@@ -55,6 +56,17 @@ fn bottom(layout: &Layout<'_>, width: f64) -> Bottom {
     let every = ((1.4 * SMALL / room).ceil() as usize).max(1);
     let tick = |(i, name): (usize, &&str)| Some((layout.x.at(i as f64)?, short(name)));
     Bottom { ticks: names.iter().enumerate().step_by(every).filter_map(tick).collect(), angle }
+}
+
+/// Whether texts do not touch one another; those at the ends move into the picture, of which the axis takes less than all.
+fn apart(ticks: &[(f64, String)], width: f64) -> bool {
+    let half = |text: &str| 0.5 * font::width(text, SMALL);
+    let place = |(at, text): &(f64, String)| {
+        let at = at * width;
+        (at.max(half(text) - 2.0 * MARGIN).min(width + MARGIN - half(text)), half(text))
+    };
+    let places: Vec<(f64, f64)> = ticks.iter().map(place).collect();
+    places.windows(2).all(|pair| (pair[1].0 - pair[0].0).abs() >= pair[0].1 + pair[1].1 + 8.0)
 }
 
 /// The angle of the names of bars on an axis of this width.

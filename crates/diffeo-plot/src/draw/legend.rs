@@ -17,6 +17,11 @@ const BAR: f64 = 14.0;
 const NEXT: f64 = 15.0;
 const LINES: usize = 6;
 
+/// The lines of a name in a picture of this width.
+pub fn lines_of_name(name: &str, width: f64) -> Vec<String> {
+    font::wrapped(name, SMALL, 0.3 * width, LINES)
+}
+
 /// How high a name is.
 fn height_of(lines: &[String]) -> f64 {
     ROW + lines.len().saturating_sub(1) as f64 * NEXT
@@ -39,8 +44,7 @@ pub struct Legend<'a> {
 impl<'a> Legend<'a> {
     pub fn new(layout: &Layout<'a>, (width, height): (f64, f64)) -> Legend<'a> {
         let wanted = ((height - 80.0) / 35.0).clamp(2.0, 6.0) as usize;
-        let most = 0.3 * width;
-        let lines = |name: &str| font::wrapped(name, SMALL, most, LINES);
+        let lines = |name: &str| lines_of_name(name, width);
         let entries: Vec<(Vec<String>, Color, &Layer)> =
             layout.legend().into_iter().map(|(name, c, layer)| (lines(name), c, layer)).collect();
         let tall = entries.iter().map(|(lines, ..)| height_of(lines)).sum();

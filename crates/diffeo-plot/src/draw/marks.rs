@@ -1,8 +1,9 @@
 //! The marks of a figure as shapes.
 
 use super::clip::{area, holds, line, rect, thinned};
-use super::{PlotArea, SMALL};
+use super::{PlotArea, MARGIN, SMALL};
 use crate::color::{viridis, Color};
+use crate::font;
 use crate::layout::{Layout, MarkForm};
 use crate::scene::{Anchor, Point, Scene, Shape};
 use std::collections::{BTreeMap, HashSet};
@@ -107,8 +108,11 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
             MarkForm::Texts(texts) => {
                 for (at, text) in texts.iter().filter(|(at, _)| holds(*at)) {
                     let (x, y) = pixel(*at);
-                    let at = (x + 6.0, y + 0.36 * SMALL);
-                    scene.text(at, text, SMALL, Anchor::Start);
+                    let y = y + 0.36 * SMALL;
+                    match beyond(text, x - frame.left, frame.width) {
+                        false => scene.text((x + 6.0, y), text, SMALL, Anchor::Start),
+                        true => scene.text((x - 6.0, y), text, SMALL, Anchor::End),
+                    }
                     if let Some(Shape::Text { color: ink, .. }) = scene.shapes.last_mut() {
                         *ink = color;
                     }
@@ -116,6 +120,12 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
             }
         }
     }
+}
+
+/// Whether a text beside a place ends beyond an axis of this width, and has room on the other side.
+pub fn beyond(text: &str, x: f64, width: f64) -> bool {
+    let needed = font::width(text, SMALL) + 6.0;
+    x + needed > width + MARGIN && needed <= x + MARGIN
 }
 
 /// Whether a layer is a line across the plot.

@@ -274,8 +274,10 @@ fn an_axis_of_dates_has_dates() {
         (&1_708_905_600_000.0.into(), &1_708_905_600.0.into())
     );
     assert_eq!(spec["layer"][1]["data"]["values"][0]["at"], 1_708_992_000_000.0);
-    let low = x["scale"]["domain"][0].as_f64().expect("an end");
-    assert!((1_708_000_000_000.0..=1_708_905_600_000.0).contains(&low), "{low}");
+    assert_eq!(x["axis"]["format"], "%Y-%m-%d");
+    let domain = x["scale"]["domain"]["expr"].as_str().expect("an expression");
+    let ends: Vec<f64> = serde_json::from_str(domain).expect("two numbers");
+    assert!((1_708_000_000_000.0..=1_708_905_600_000.0).contains(&ends[0]), "{domain}");
     // A time within the range, and others
     (level.x.low, level.x.high) = (days[0] + 1.0, days[0] + 5401.0);
     let picture = svg(&Plot::Plot(level.clone()));
@@ -408,4 +410,18 @@ fn names_of_bars_are_whole() {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let below = tail(&drawn(&many, 60));
     assert!(below.contains("name 0 ") && below.lines().count() == 2, "{below}");
+}
+
+#[test]
+fn texts_at_the_right_end_are_whole() {
+    let words = vec!["the beginning".to_string(), "the end of the line".to_string()];
+    let texts = plot(vec![Mark::Texts(vec![0.0, 1.0], vec![0.0, 1.0], words)]);
+    let drawn = svg(&texts);
+    let line = |text: &str| drawn.lines().find(|line| line.contains(text)).expect("the text");
+    assert!(!line("the beginning").contains("text-anchor"));
+    assert!(line("the end of the line").contains("text-anchor=\"end\""));
+    assert!(terminal(&texts, Style { width: 60, color: false }).contains("the end of the line"));
+    let spec = vega_lite(&texts);
+    let rows = &spec["layer"][0]["data"]["values"];
+    assert_eq!((&rows[0]["side"], &rows[1]["side"]), (&"left".into(), &"right".into()));
 }

@@ -97,6 +97,7 @@ fn a_figure_without_data_is_drawn() {
         (plot(Vec::new()), "nothing to draw"),
         (plot(vec![Mark::Line(vec![f64::NAN], vec![1.0])]), "no data to draw"),
         (plot(vec![Mark::Bars(names(&["a"]), vec![f64::NAN])]), "no data to draw"),
+        (plot(vec![Mark::Bars(Vec::new(), Vec::new())]), "no data to draw"),
     ] {
         let spec = vega_lite(&plot);
         let last = spec["layer"].as_array().and_then(|layers| layers.last()).expect("a layer");
@@ -130,9 +131,26 @@ fn a_point_between_gaps_is_seen() {
 fn lines_across_end_at_the_frame() {
     let mut lines = figure(vec![Mark::Horizontal(5.0), Mark::Vertical(2.0)]);
     (lines.x.low, lines.x.high, lines.y.low, lines.y.high) = (0.0, 1.0, 0.0, 1.0);
+    lines.x.label = "speed (m/s)".to_string();
     let spec = vega_lite(&Plot::Plot(lines));
     for i in [0, 1] {
         assert_eq!(spec["layer"][i]["mark"]["clip"], true);
     }
-    assert_eq!(spec["layer"][0]["encoding"]["x"]["scale"]["domain"], json!([0.0, 1.0]));
+    let x = &spec["layer"][0]["encoding"]["x"];
+    assert_eq!(x["scale"]["domain"], json!([0.0, 1.0]));
+    assert_eq!(x["axis"]["title"], "speed (m/s)");
+}
+
+#[test]
+fn long_names_of_a_legend_are_in_lines() {
+    let mut line = figure(vec![Mark::Line(vec![0.0, 1.0], vec![0.0, 1.0])]);
+    line.layers[0].name = "short".to_string();
+    let legend = |line: &Figure| {
+        let spec = vega_lite(&Plot::Plot(line.clone()));
+        spec["layer"][0]["encoding"]["color"]["legend"].clone()
+    };
+    assert_eq!(legend(&line), json!(null));
+    line.layers[0].name = "a name that is \"longer\" than the legend of a plot is wide".to_string();
+    let written = legend(&line)["labelExpr"].as_str().expect("an expression").to_string();
+    assert!(written.contains(r#"["a name that is \"longer\" than"#), "{written}");
 }
