@@ -127,6 +127,7 @@ Options of tables follow the name, each once, in any order:
   na=TEXT|TEXT     further texts that stand for a missing cell
   comment=C        the character that begins a comment to the end of the line
   skip=N           lines left out at the top
+  rows=N           rows that are read, without the header; what is below is not looked at
   header=yes       whether the first line names the columns: yes or no
                    [default: yes for records, no for tuples and rows]
   encoding=utf-8   utf-8, latin-1 or utf-16
