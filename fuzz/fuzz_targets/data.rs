@@ -120,14 +120,20 @@ fuzz_target!(|bytes: &[u8]| {
         if check_writable(&place, &ty, datas).is_err() {
             continue;
         }
-        let output = Output { place: &place, value: &value, ty: &ty };
-        write_results(&[output], datas, &[], &|| Ok(())).expect("a writable place");
-        if matches!(place.format, Format::Csv | Format::Tsv | Format::Text) && shown.contains("[]") {
+        let output = Output { place: &place, value: &value, ty: &ty, orders: &[] };
+        write_results(&[output], datas, &|| Ok(())).expect("a writable place");
+        let table = matches!(place.format, Format::Csv | Format::Tsv | Format::Text);
+        if table && shown.contains("[]") {
             // Without rows and without a header it is an empty file, which is refused; rows without columns
             // are empty lines, which are left out.
             continue;
         }
         let back = read(&path, &ty, datas).unwrap_or_else(|| panic!("{name} of {shown} is not read"));
-        assert_eq!(show(&back, &ty, datas), shown, "read back from {name}");
+        // A nan is missing where a cell of a table may be.
+        let as_read = |shown: &str| match table {
+            true => shown.replace("Just(nan)", "Nothing"),
+            false => shown.to_string(),
+        };
+        assert_eq!(as_read(&show(&back, &ty, datas)), as_read(&shown), "read back from {name}");
     }
 });

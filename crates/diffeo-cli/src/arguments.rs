@@ -115,8 +115,8 @@ pub fn record(
             values.extend(left_out(field, ty));
             continue;
         };
-        let orders = &entry.orders.parameter;
-        let place = Field { name: field, ty, written: Some(written(field)), orders };
+        let orders = entry.orders.parameter.of(&[field.clone()]);
+        let place = Field { name: field, ty, written: Some(written(field)), orders: &orders };
         match read(text, &place, datas, limits) {
             Ok(value) => values.push(value),
             Err(refusal) => {

@@ -235,8 +235,8 @@ pub fn given(
         }
         (_, [text]) if named[0].is_none() => {
             let written = Some(function.written.0.as_str());
-            let orders = &function.entry.orders.parameter;
-            let field = Field { name: "--at", ty: &function.from, written, orders };
+            let orders = function.entry.orders.parameter.of(&[]);
+            let field = Field { name: "--at", ty: &function.from, written, orders: &orders };
             let datas = &function.entry.program.datas;
             read(text, &field, datas, limits)
         }

@@ -1,7 +1,7 @@
 //! From `--out FILE` and `--out NAME=FILE` to places: for the whole result, and for fields of it.
 
 use diffeo::data::{Output, Place, Target};
-use diffeo_base::{closest, Diagnostic, Span};
+use diffeo_base::{closest, Diagnostic, Name, Span};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use std::path::{Path, PathBuf};
@@ -24,11 +24,28 @@ impl OutputPlace {
         })
     }
 
-    /// The part of the result that is written.
-    pub fn output<'a>(&'a self, result: &'a Value, ty: &'a Ty) -> Output<'a> {
+    /// The names of the fields that lead to it.
+    pub fn names(&self, result: &Ty) -> Vec<Name> {
+        let (mut ty, mut names) = (result, Vec::new());
+        for i in &self.path {
+            let Ty::Record(fields) = ty else { break };
+            let Some((name, field)) = fields.get(*i) else { break };
+            names.push(name.clone());
+            ty = field;
+        }
+        names
+    }
+
+    /// The part of the result that is written, with the orders of its fields.
+    pub fn output<'a>(
+        &'a self,
+        result: &'a Value,
+        ty: &'a Ty,
+        orders: &'a [Vec<Name>],
+    ) -> Output<'a> {
         let part = |value: &'a Value, i: &usize| value.fields().get(*i).unwrap_or(value);
         let value = self.path.iter().fold(result, part);
-        Output { place: &self.place, value, ty: self.ty(ty) }
+        Output { place: &self.place, value, ty: self.ty(ty), orders }
     }
 }
 

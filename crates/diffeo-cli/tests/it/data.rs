@@ -278,6 +278,30 @@ fn columns_stand_as_the_program_declares_them() {
 }
 
 #[test]
+fn types_with_the_same_fields_keep_their_own_orders() {
+    let types = "type A = {x: Int, y: Int}\ntype B = {y: Int, x: Int}\n\
+                 def a(n: Int) -> [n]A = [{x = 1, y = 2} for i < n]\n\
+                 def b(n: Int) -> [n]B = [{x = 1, y = 2} for i < n]\n";
+    for main in [
+        "def main: {a: [1]A, b: [1]B} = {a = a(1), b = b(1)}",
+        "type Both = {a: [1]A, b: [1]B}\ndef main: Both = {a = a(1), b = b(1)}",
+        "def main = {a = a(1), b = b(1)}",
+        "def main = let (x: [1]A, y: [1]B) = (a(1), b(1)) in let c = b(1) in {a = a(1), b = c}",
+        "def main = {a = [{x = 1, y = 2}], b = [{y = 2, x = 1}]}",
+    ] {
+        let folder = Folder::new().with("a.deo", format!("{types}{main}\n"));
+        folder.run(&["run", "a.deo", "--out", "a=a.csv", "--out", "b=b.csv"]).prints("");
+        let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).expect("a file");
+        assert_eq!((&*read("a.csv"), &*read("b.csv")), ("x,y\n1,2\n", "y,x\n2,1\n"), "{main}");
+    }
+    let main = "def main({a, b}: {a: [n]A, b: [n]B}) = (a[0].x, b[0].x)\n";
+    let folder = Folder::new().with("a.deo", format!("{types}{main}")).with("t.csv", "1,2\n");
+    folder
+        .run(&["run", "a.deo", "--arg", "a=t.csv:header=no", "--arg", "b=t.csv:header=no"])
+        .prints("(1, 2)");
+}
+
+#[test]
 fn tables_of_the_book_are_read_by_the_program() {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/book/data");
     let folder = Folder::new()

@@ -92,8 +92,8 @@ fn write(place: &str, text: &str, ty: &Ty) -> Result<(), String> {
     let field = Field { name: "x", ty, written: None, orders: &[] };
     let value = read_argument(text, &field, &datas, &|| Ok(())).expect("sound JSON");
     let place = Place::of(place).expect("a name with a format");
-    let output = Output { place: &place, value: &value, ty };
-    write_results(&[output], &datas, &[], &|| Ok(()))
+    let output = Output { place: &place, value: &value, ty, orders: &[] };
+    write_results(&[output], &datas, &|| Ok(()))
         .map_err(|error| error.to_diagnostic(&datas).message)
 }
 

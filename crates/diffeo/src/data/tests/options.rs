@@ -321,8 +321,8 @@ fn columns_stand_in_the_order_of_the_declaration() {
     assert!(unknown.to_diagnostic(&datas()).message.ends_with("which column is which field"));
     let out = folder.0.join("o.csv").display().to_string();
     let place = Place::of(&out).expect("a place");
-    let output = Output { place: &place, value: &value, ty: &ty };
-    write_results(&[output], &datas(), &orders, &|| Ok(())).expect("a file");
+    let output = Output { place: &place, value: &value, ty: &ty, orders: &orders };
+    write_results(&[output], &datas(), &|| Ok(())).expect("a file");
     assert_eq!(std::fs::read_to_string(out).expect("the file"), "b,a\n1.0,2.0\n");
 }
 
@@ -473,11 +473,11 @@ fn files_are_written_all_or_none() {
     let field = Field { name: "x", ty: &ty, written: None, orders: &[] };
     let value = argument("[1, 2]", &field, &datas(), &|| Ok(())).expect("numbers");
     let places = [place(&path), place(old.as_ref()), place(&folder.0.join("none/b.csv"))];
-    let outputs = places.each_ref().map(|place| Output { place, value: &value, ty: &ty });
-    assert!(write_results(&outputs, &datas(), &[], &|| Ok(())).is_err());
+    let outputs = places.each_ref().map(|place| Output { place, value: &value, ty: &ty, orders: &[] });
+    assert!(write_results(&outputs, &datas(), &|| Ok(())).is_err());
     assert_eq!(std::fs::read_to_string(&old).expect("the file"), "old");
     assert_eq!(std::fs::read_dir(&folder.0).expect("the folder").count(), 1);
-    write_results(&outputs[..2], &datas(), &[], &|| Ok(())).expect("two files");
+    write_results(&outputs[..2], &datas(), &|| Ok(())).expect("two files");
     assert_eq!(std::fs::read_to_string(&path).expect("the file"), "1\n2\n");
     assert_eq!(std::fs::read_to_string(&old).expect("the file"), "[1,2]\n");
 }

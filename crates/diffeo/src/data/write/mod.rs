@@ -61,23 +61,24 @@ pub struct Output<'a> {
     pub value: &'a Value,
     /// Its type.
     pub ty: &'a Ty,
+    /// The orders of the fields of records in it, for tables.
+    pub orders: &'a [Vec<Name>],
 }
 
-/// Writes values to their places; `orders` are those of the fields of records, for tables. Files are written within
-/// the bounds of `check`, and all of them or none; other places may wait.
+/// Writes values to their places. Files are written within the bounds of `check`, and all of them or none; other places
+/// may wait.
 ///
 /// # Errors
 /// A type does not suit its place, or what went wrong there.
 pub fn write_results(
     outputs: &[Output<'_>],
     datas: &[DataDecl],
-    orders: &[Vec<Name>],
     check: Check<'_>,
 ) -> Result<(), Box<DataError>> {
     let (mut staged, mut direct) = (Vec::new(), Vec::new());
     for output in outputs {
         check_writable(output.place, output.ty, datas)?;
-        let write = |out: &mut dyn Write| encode(out, output, datas, orders);
+        let write = |out: &mut dyn Write| encode(out, output, datas);
         let failed = |error| failure(&output.place.target, &error);
         match &output.place.target {
             Target::Standard => direct.push((output, None)),
@@ -90,11 +91,11 @@ pub fn write_results(
     }
     for (output, path) in direct {
         let written = match path {
-            None => encode(&mut io::stdout().lock(), output, datas, orders),
+            None => encode(&mut io::stdout().lock(), output, datas),
             Some(path) => File::options()
                 .write(true)
                 .open(path)
-                .and_then(|mut file| encode(&mut file, output, datas, orders)),
+                .and_then(|mut file| encode(&mut file, output, datas)),
         };
         written.map_err(|error| failure(&output.place.target, &error))?;
     }
@@ -249,19 +250,14 @@ fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
 }
 
 /// Writes a value in the place's format, compressed if its name says so.
-fn encode(
-    out: &mut dyn Write,
-    output: &Output<'_>,
-    datas: &[DataDecl],
-    orders: &[Vec<Name>],
-) -> io::Result<()> {
+fn encode(out: &mut dyn Write, output: &Output<'_>, datas: &[DataDecl]) -> io::Result<()> {
     let out = Out { out, failed: false };
     if output.place.gzip {
         let mut encoder = GzEncoder::new(out, Compression::default());
-        buffered(&mut encoder, |out| write(out, output, datas, orders))?;
+        buffered(&mut encoder, |out| write(out, output, datas))?;
         encoder.finish()?.flush()
     } else {
-        buffered(out, |out| write(out, output, datas, orders))
+        buffered(out, |out| write(out, output, datas))
     }
 }
 
@@ -299,13 +295,8 @@ impl<W: Write> Write for Out<W> {
     }
 }
 
-fn write(
-    out: &mut impl Write,
-    output: &Output<'_>,
-    datas: &[DataDecl],
-    orders: &[Vec<Name>],
-) -> io::Result<()> {
-    let Output { place, value, ty } = *output;
+fn write(out: &mut impl Write, output: &Output<'_>, datas: &[DataDecl]) -> io::Result<()> {
+    let Output { place, value, ty, orders } = *output;
     match place.format {
         Format::Json => {
             to_json(out, value, ty, datas)?;
@@ -380,8 +371,8 @@ mod tests {
         ] {
             let place = Place::of(name).expect("a name with a format");
             let mut out = ByteCounter::default();
-            let output = Output { place: &place, value, ty };
-            encode(&mut out, &output, &[], &[]).expect("nothing fails");
+            let output = Output { place: &place, value, ty, orders: &[] };
+            encode(&mut out, &output, &[]).expect("nothing fails");
             assert!(out.largest <= BUFFER && out.all > 20 * BUFFER, "{name}");
         }
     }
