@@ -28,7 +28,7 @@ fn standard_input_is_read_in_the_format_that_is_named() {
         .fails(1, &["error[data]", "standard input:2: column 1 must be of type `Real`, found `x`"]);
     folder
         .run_with(&["run", "sum.deo", "--arg", "x=-:csv"], "a\n1\n")
-        .fails(1, &["standard input:1:", "`-:csv:skip=1`"]);
+        .fails(1, &["standard input:1:", "`-:csv:header=yes`"]);
     folder
         .run_with(&["run", "sum.deo", "--arg", "x=-"], "1\n")
         .fails(2, &["the name `-` tells no format", "`-:csv`"]);
@@ -310,12 +310,20 @@ fn tables_of_the_book_are_read_by_the_program() {
     read("doses.csv:sep=semicolon:decimal=comma:encoding=latin-1")
         .prints("[0.1, 0.3, 1.0, 3.0, 10.0]");
     read("lab.xlsx:skip=2").prints("[0.5, 1.0, 2.0, 4.0]");
-    read("doses.csv").fails(1, &["column 1 is not UTF-8", "`:encoding=latin-1`"]);
-    read("doses.csv:encoding=latin-1").fails(1, &["separated by semicolons", "`:sep=semicolon`"]);
+    read("doses.csv").fails(1, &["column 1 is not UTF-8", "doses.csv:encoding=latin-1`"]);
+    read("doses.csv:encoding=latin-1")
+        .fails(1, &["separated by semicolons", "doses.csv:encoding=latin-1:sep=semicolon`"]);
     read("doses.csv:sep=;:encoding=latin-1")
-        .fails(1, &["doses.csv:2: column 1 (`Dose (µM)`)", "found `0,1`", "`:decimal=comma`"]);
+        .fails(1, &["doses.csv:2: column 1 (`Dose (µM)`)", "found `0,1`", ":decimal=comma`"]);
     std::fs::write(folder.0.join("nd.csv"), "dose_um\nn.d.\n").expect("a file");
     let done = folder.run(&["run", "n.deo", "--arg", "t=nd.csv"]);
-    done.fails(1, &["found `n.d.`", "missing are an empty cell", "write `:na=n.d.`"]);
+    done.fails(
+        1,
+        &[
+            "found `n.d.`",
+            "missing are an empty cell",
+            "nd.csv:na=n.d.`, and `Maybe[Real]` as the type",
+        ],
+    );
     read("sensor.parquet").fails(1, &["no column `dose_um`", "`time`"]);
 }

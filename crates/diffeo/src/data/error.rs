@@ -7,6 +7,7 @@ use super::{Field, Format};
 use diffeo_base::Name;
 use diffeo_calculus::ty::Ty;
 use std::path::PathBuf;
+use zip::result::ZipError;
 
 /// A failed reading or writing.
 #[derive(Clone, PartialEq, Debug)]
@@ -15,6 +16,8 @@ pub struct DataError {
     pub field: Option<Declared>,
     /// Where from, or where to.
     pub source: DataSource,
+    /// The format there, and the options that stand behind the name.
+    pub given: Given,
     /// The place in the source, where that is known.
     pub at: Option<Position>,
     /// What is wrong.
@@ -45,6 +48,15 @@ pub enum DataSource {
     File(PathBuf),
     /// An array of a `.npz` file.
     Member(PathBuf, String),
+}
+
+/// What is said of a data file beside its name.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Given {
+    /// How it is written.
+    pub format: Option<Format>,
+    /// The options, as they stand behind the name.
+    pub options: Vec<String>,
 }
 
 /// A place in a text: lines and columns count from 1.
@@ -95,6 +107,95 @@ pub struct CsvColumn {
     pub name: Option<String>,
 }
 
+/// A cell that is not of its type.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BadCell {
+    /// Its column.
+    pub column: CsvColumn,
+    /// The type.
+    pub ty: Ty,
+    /// What it holds.
+    pub text: String,
+    /// The options with which it would be a number: each a way of its own.
+    pub ways: Vec<Vec<(&'static str, &'static str)>>,
+    /// The row in which it stands.
+    pub row: Row,
+}
+
+/// A row of a table that cannot be read.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Row {
+    /// How many rows stand above.
+    pub above: usize,
+    /// Whether a line with names stands above them.
+    pub header: bool,
+    /// Whether another cell of the row has digits.
+    pub numbers: bool,
+    /// Whether it begins with a word for a sum, a mean or the like.
+    pub total: bool,
+    /// Whether all its cells are empty.
+    pub empty: bool,
+    /// Whether its last cell is empty.
+    pub open: bool,
+    /// Whether it may have any number of cells.
+    pub free: bool,
+}
+
+/// What a file seems to be, by how it begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// A ZIP archive, as `.xlsx` and `.npz` files are.
+    Zip,
+    /// A file of Excel before 2007, or an Excel file with a password.
+    OldExcel,
+    /// A page of the web.
+    Html,
+    /// A file of this format.
+    Of(Format),
+    /// Text.
+    Text,
+    /// Something else.
+    Other,
+}
+
+/// What is wrong with a file of a format that is not text.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Damage {
+    /// It is something else.
+    IsNone(Content),
+    /// It ends too early or bytes of it have changed; where, in words.
+    Broken(String),
+    /// It has what is not read here, and what to do instead.
+    NotRead(String, &'static str),
+}
+
+impl Damage {
+    /// It is broken; nothing says where.
+    pub(super) fn broken() -> Damage {
+        Damage::Broken("it is damaged or cut off".to_string())
+    }
+
+    /// What is wrong with a ZIP archive.
+    pub(super) fn of_zip(error: &ZipError) -> Damage {
+        match error {
+            ZipError::InvalidPassword => {
+                Damage::NotRead("it is encrypted".to_string(), "save it without a password")
+            }
+            ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => {
+                Damage::NotRead("it is encrypted".to_string(), "save it without a password")
+            }
+            ZipError::CompressionMethodNotSupported(method) => Damage::NotRead(
+                format!(
+                    "its ZIP archive is compressed by the method {method}, which is not read here"
+                ),
+                "save it anew: Excel and NumPy use the method 8",
+            ),
+            ZipError::FileNotFound => Damage::Broken("a part of it is missing".to_string()),
+            _ => Damage::Broken("its ZIP archive is damaged or cut off".to_string()),
+        }
+    }
+}
+
 /// What is wrong.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Problem {
@@ -108,6 +209,14 @@ pub enum Problem {
     NotUtf8,
     /// The text is UTF-16.
     Utf16,
+    /// The text is UTF-32.
+    Utf32,
+    /// The text is UTF-16 up to here.
+    NotUtf16,
+    /// The text seems to be UTF-16, or UTF-32 where this is true: it is full of zeros.
+    Zeros(bool),
+    /// Not a text, but this.
+    NoText(Content),
     /// There is nothing in it.
     Empty,
     /// A table of records without its header.
@@ -177,8 +286,8 @@ pub enum Problem {
         header: bool,
         /// The first one.
         first: String,
-        /// How many rows stand above.
-        above: usize,
+        /// The row.
+        row: Row,
     },
     /// Another separator than the table is read with.
     Separator {
@@ -189,21 +298,23 @@ pub enum Problem {
         /// Whether commas in the line seem to be decimal signs.
         commas: bool,
     },
-    /// Carriage returns that are no part of a line break.
-    CarriageReturns,
+    /// A line feed or a carriage return that is no line break, where the other is.
+    MixedBreaks,
     /// A quote that is not closed; the cell that it opens.
     OpenQuote(CsvColumn),
     /// Text behind the quote that closes this cell.
     AfterQuote(CsvColumn, String),
-    /// A cell that is not of its type, and the options with which it would be.
-    Cell(CsvColumn, Ty, String, Vec<String>),
+    /// A cell that is not of its type.
+    Cell(Box<BadCell>),
     /// A cell that is empty or marked as missing, and the mark.
-    MissingCell(CsvColumn, Ty, String),
-    /// A CSV cell that is not UTF-8.
-    CellNotUtf8(CsvColumn),
+    MissingCell(CsvColumn, Ty, String, Row),
+    /// A cell that an Excel file marks as a time, and its count of days, which is none.
+    NoTime(CsvColumn, Ty, String),
+    /// A CSV cell that is not UTF-8, and whether the file has the mark of UTF-8.
+    CellNotUtf8(CsvColumn, bool),
 
     /// Not a sound file of this format.
-    BadFile(Format, String),
+    BadFile(Format, Damage),
     /// A workbook without this sheet; those that it has.
     NoSheet(Option<String>, Vec<String>),
     /// A column of values that are not read into this type.
@@ -216,8 +327,6 @@ pub enum Problem {
     Dtype(String, Ty),
     /// The number at this position is beyond Int.
     BeyondInt(usize, u64),
-    /// Not an NPZ file.
-    BadNpz(String),
     /// No such array in an NPZ file; those that are.
     NoMember(String, Vec<String>),
     /// No such arrays in an NPZ file for the fields of a record; those that are.
@@ -246,6 +355,7 @@ impl DataError {
     pub(super) fn reading(
         field: &Field<'_>,
         source: DataSource,
+        given: Given,
         at: Option<Position>,
         problem: Problem,
     ) -> Box<Self> {
@@ -254,6 +364,6 @@ impl DataError {
             ty: field.ty.clone(),
             written: field.written.map(str::to_string),
         };
-        Box::new(DataError { field: Some(declared), source, at, problem })
+        Box::new(DataError { field: Some(declared), source, given, at, problem })
     }
 }

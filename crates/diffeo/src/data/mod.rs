@@ -5,6 +5,7 @@
 //! the file and the type. Sizes are no part of the types here: the program checks them. Files are read and written
 //! piece by piece, so that a large one takes little more memory than its value; JSON alone is read as a whole text.
 
+mod advice;
 mod error;
 mod message;
 mod options;
@@ -17,7 +18,8 @@ mod tests;
 mod write;
 
 pub use error::{
-    CsvColumn, DataError, DataSource, Declared, JsonPiece, PathStep, Position, Problem,
+    BadCell, Content, CsvColumn, Damage, DataError, DataSource, Declared, Given, JsonPiece,
+    PathStep, Position, Problem, Row,
 };
 pub use place::{Format, Place, Target};
 pub use read::{is_guarded, read_argument, Check, Field};
@@ -44,6 +46,8 @@ pub fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_string(),
         io::ErrorKind::IsADirectory => "this is a directory".to_string(),
+        io::ErrorKind::NotADirectory => "a part of its name is a file and no folder".to_string(),
+        io::ErrorKind::InvalidFilename => "the name is too long".to_string(),
         io::ErrorKind::PermissionDenied => "permission denied".to_string(),
         io::ErrorKind::StorageFull => "there is no space left".to_string(),
         _ => {

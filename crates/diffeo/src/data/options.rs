@@ -51,6 +51,8 @@ impl Numbers {
 #[derive(Clone, Debug)]
 pub(super) struct DataOptions {
     pub separator: Option<Separator>,
+    /// Whether they say the separator, which the format says otherwise.
+    pub separator_given: bool,
     pub numbers: Numbers,
     /// Further texts that stand for a missing cell.
     pub missing: Vec<String>,
@@ -94,6 +96,7 @@ impl DataOptions {
                 Format::Tsv => Some(Separator::Char('\t')),
                 _ => None,
             },
+            separator_given: false,
             numbers: Numbers::PLAIN,
             missing: Vec::new(),
             comment: None,
@@ -123,7 +126,9 @@ impl DataOptions {
 
     fn set(&mut self, name: &str, value: &str) -> Option<()> {
         match name {
-            "sep" => self.separator = Some(separator(value)?),
+            "sep" => {
+                (self.separator, self.separator_given) = (Some(separator(value)?), true);
+            }
             "decimal" => {
                 self.numbers.decimal = match value {
                     "point" | "." => '.',
@@ -169,17 +174,19 @@ impl DataOptions {
         Some(())
     }
 
-    /// Signs that mean two things at once are refused.
+    /// Signs that mean two things at once are refused, but for a separator that is given and the decimal sign: numbers
+    /// with it stand in quotes.
     fn fit_together(&self) -> Result<(), Problem> {
         let decimal = ("decimal", self.numbers.decimal);
         let separator = match self.separator {
             Some(Separator::Char(c)) => Some(("sep", c)),
             Some(Separator::Blanks) | None => None,
         };
+        let default = separator.filter(|_| !self.separator_given);
         let thousands = self.numbers.thousands.map(|c| ("thousands", c));
         let comment = self.comment.map(|c| ("comment", c));
         let pairs = [
-            (separator, Some(decimal)),
+            (default, Some(decimal)),
             (thousands, Some(decimal)),
             (comment, Some(decimal)),
             (comment, separator),

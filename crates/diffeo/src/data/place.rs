@@ -49,6 +49,11 @@ impl Format {
     pub(super) const WORDS: &'static str =
         "csv, tsv, txt, dat, json, npy, npz, xlsx, parquet, arrow and feather";
 
+    /// The word for it behind a name.
+    pub(super) fn word(self) -> &'static str {
+        ENDINGS.iter().find(|(_, format)| *format == self).map_or("csv", |(word, _)| word)
+    }
+
     /// The format that a file name ends in, and whether `.gz` comes after it.
     pub fn of(name: &str) -> Option<(Format, bool)> {
         let (stem, ending) = name.rsplit_once('.')?;

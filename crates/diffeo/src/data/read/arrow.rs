@@ -5,11 +5,12 @@
 mod lengths;
 
 use super::column::{push, Column};
+use super::content::content;
 use super::input::Input;
 use super::names::places;
 use super::time::{Moment, MomentKind};
 use super::{Check, Field, ReadFailure};
-use crate::data::error::{CsvColumn, Position, Problem};
+use crate::data::error::{BadCell, Content, CsvColumn, Damage, Position, Problem, Row};
 use crate::data::place::{Format, Place};
 use crate::data::shape::{layout, Cell, TableLayout};
 use arrow_array::cast::AsArray;
@@ -29,6 +30,7 @@ use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::ProjectionMask;
+use parquet::errors::ParquetError;
 use std::io::Cursor;
 
 /// What an Arrow file begins with; a stream begins otherwise.
@@ -47,13 +49,19 @@ pub(super) fn read(
     if bytes.is_empty() {
         return Err(Problem::Empty.into());
     }
-    let bad = |reason: String| Problem::BadFile(format, reason);
+    match content(&bytes) {
+        Content::Of(found) if found == format => {}
+        // A stream of Arrow may begin with the length of its first part.
+        Content::Other if format == Format::Arrow => {}
+        content => return Err(Problem::BadFile(format, Damage::IsNone(content)).into()),
+    }
+    let bad = |damage: Damage| Problem::BadFile(format, damage);
     let mut column = Column::new(ty);
     let mut rows = 0;
     match format {
         Format::Parquet => {
             let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes))
-                .map_err(|error| bad(error.to_string()))?;
+                .map_err(|error| bad(of_parquet(&error)))?;
             let wanted = ArrowColumns::new(&layout, builder.schema())?;
             // Only these are read, in the order of the file.
             let mut read: Vec<usize> = wanted.columns.iter().map(|(place, ..)| *place).collect();
@@ -61,17 +69,17 @@ pub(super) fn read(
             read.dedup();
             let mask = ProjectionMask::roots(builder.parquet_schema(), read.iter().copied());
             let batches = builder.with_projection(mask).build();
-            for batch in batches.map_err(|error| bad(error.to_string()))? {
+            for batch in batches.map_err(|error| bad(of_parquet(&error)))? {
                 check()?;
-                let batch = batch.map_err(|error| bad(error.to_string()))?;
+                let batch = batch.map_err(|error| bad(of_arrow(&error)))?;
                 let of = |place: usize| read.iter().position(|read| *read == place).unwrap_or(0);
                 rows += wanted.take(&batch, of, rows, &mut column)?;
             }
         }
         _ => {
-            lengths::are_true(&bytes).ok_or_else(|| bad("it is damaged".to_string()))?;
+            lengths::are_true(&bytes).ok_or_else(|| bad(Damage::broken()))?;
             let bytes = Cursor::new(bytes);
-            let failed = |error: ArrowError| bad(error.to_string());
+            let failed = |error: ArrowError| bad(of_arrow(&error));
             let is_file = bytes.get_ref().starts_with(ARROW);
             type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
             let (schema, batches): (_, Batches) = if is_file {
@@ -90,6 +98,27 @@ pub(super) fn read(
     }
     close(&layout, &mut column);
     Ok(column.into_value().ok_or(Problem::Empty)?)
+}
+
+/// What is wrong with a Parquet file, in words of our own: those of the library name its parts.
+fn of_parquet(error: &ParquetError) -> Damage {
+    not_read(&error.to_string()).unwrap_or_else(Damage::broken)
+}
+
+/// What is wrong with an Arrow file, or what was read of a Parquet file.
+fn of_arrow(error: &ArrowError) -> Damage {
+    not_read(&error.to_string()).unwrap_or_else(Damage::broken)
+}
+
+/// Whether an error says that a sound file has what is not read: encryption, or a compression that was left out.
+fn not_read(error: &str) -> Option<Damage> {
+    const ANEW: &str = "save it with the compression zstd, or none";
+    let error = error.to_lowercase();
+    if error.contains("encrypt") {
+        return Some(Damage::NotRead("it is encrypted".to_string(), "save it without encryption"));
+    }
+    let word = ["brotli", "lzo"].into_iter().find(|word| error.contains(word))?;
+    Some(Damage::NotRead(format!("it is compressed by {word}, which is not read here"), ANEW))
 }
 
 /// Makes what was read the arrays of the value.
@@ -118,7 +147,7 @@ impl<'t> ArrowColumns<'t> {
             found if found == wanted => Ok(()),
             found => {
                 let first = names.first().cloned().unwrap_or_default();
-                Err(Problem::Cells { wanted, found, header: false, first, above: 0 })
+                Err(Problem::Cells { wanted, found, header: false, first, row: Row::default() })
             }
         };
         let cells: Vec<(usize, Cell<'t>)> = match layout {
@@ -152,7 +181,7 @@ impl<'t> ArrowColumns<'t> {
         for (place, name, cell) in &self.columns {
             let array = batch.column(of(*place));
             let values = values(array.as_ref()).ok_or_else(|| {
-                let held = format!("values of the type {}", array.data_type());
+                let held = kind(array.data_type()).to_string();
                 Problem::ColumnType(name.clone(), cell.ty.clone(), held)
             })?;
             read.push((name, cell, values));
@@ -279,7 +308,7 @@ fn put(
                 push(values, Value::data(tags.nothing, []));
                 Ok(())
             }
-            _ => Err(Problem::MissingCell(name.clone(), ty(), String::new())),
+            _ => Err(Problem::MissingCell(name.clone(), ty(), String::new(), Row::default())),
         };
     };
     let done = match column {
@@ -292,7 +321,15 @@ fn put(
         }),
         Column::Tuple(_) | Column::Rows { .. } => None,
     };
-    let wrong = || Problem::Cell(name.clone(), ty(), value.text(), Vec::new());
+    let wrong = || {
+        Problem::Cell(Box::new(BadCell {
+            column: name.clone(),
+            ty: ty(),
+            text: value.text(),
+            ways: Vec::new(),
+            row: Row::default(),
+        }))
+    };
     done.ok_or_else(wrong)
 }
 
@@ -385,6 +422,24 @@ fn values(array: &dyn Array) -> Option<Vec<Option<ArrowScalar>>> {
         // Nested values, bytes, intervals, runs.
         _ => return None,
     })
+}
+
+/// What values that are not read are, in words.
+fn kind(ty: &DataType) -> &'static str {
+    use DataType as T;
+    match ty {
+        T::List(_)
+        | T::LargeList(_)
+        | T::FixedSizeList(..)
+        | T::ListView(_)
+        | T::LargeListView(_) => "lists",
+        T::Struct(_) => "records",
+        T::Map(..) => "maps",
+        T::Binary | T::LargeBinary | T::FixedSizeBinary(_) | T::BinaryView => "bytes",
+        T::Interval(_) => "intervals of the calendar",
+        T::Union(..) => "values of several types",
+        _ => "values of a type that is not read here",
+    }
 }
 
 fn each<T: ArrowPrimitiveType>(

@@ -1,7 +1,7 @@
 //! What a cell of a table stands for: a number as the file writes numbers, a truth value, a text, or nothing.
 
 use super::column::{push, Column};
-use crate::data::error::Problem;
+use crate::data::error::{BadCell, Problem, Row};
 use crate::data::options::{DataOptions, Numbers};
 use crate::data::shape::Cell;
 use crate::data::CsvColumn;
@@ -9,12 +9,12 @@ use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
 use std::borrow::Cow;
 
-/// What stands for a missing cell in every table, beside an empty one; capitals or not.
+/// What stands for a missing cell in every table, beside an empty one; capitals or not, `NaN` also with a sign.
 pub(in crate::data) const MISSING: [&str; 9] =
     ["NA", "N/A", "#N/A", "NaN", "null", "None", "<NA>", "NaT", "-"];
 
 /// A cell as it is found.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct CellText<'a> {
     pub text: &'a [u8],
     /// Whether it stood in quotes.
@@ -23,6 +23,8 @@ pub(super) struct CellText<'a> {
     pub plain: bool,
     /// The seconds since 1970, where the file marks it as a time.
     pub time: Option<f64>,
+    /// Whether the file marks it as a time, but it is none.
+    pub no_time: bool,
 }
 
 /// How cells are read.
@@ -45,17 +47,22 @@ impl CellFormat {
         column: &mut Column,
     ) -> Result<(), Problem> {
         let Ok(text) = std::str::from_utf8(found.text) else {
-            return Err(Problem::CellNotUtf8(place()));
+            return Err(Problem::CellNotUtf8(place(), false));
         };
+        if found.no_time {
+            return Err(Problem::NoTime(place(), cell.ty.clone(), text.to_string()));
+        }
         if self.value(text, found, cell, column).is_some() {
             return Ok(());
         }
         let (ty, trimmed) = (cell.ty.clone(), text.trim());
+        let (column, row) = (place(), Row::default());
         Err(if self.is_missing(trimmed) {
-            Problem::MissingCell(place(), ty, trimmed.to_string())
+            Problem::MissingCell(column, ty, trimmed.to_string(), row)
         } else {
-            let options = self.numbers(found).other(trimmed, cell.scalar);
-            Problem::Cell(place(), ty, text.to_string(), options)
+            let ways = self.numbers(found).ways(trimmed, cell.scalar);
+            let text = text.to_string();
+            Problem::Cell(Box::new(BadCell { column, ty, text, ways, row }))
         })
     }
 
@@ -134,7 +141,10 @@ impl CellFormat {
 
 /// Whether a text without blanks around it says in every table that there is nothing.
 pub(in crate::data) fn is_missing(text: &str) -> bool {
-    text.is_empty() || MISSING.iter().any(|mark| text.eq_ignore_ascii_case(mark))
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    text.is_empty()
+        || unsigned.eq_ignore_ascii_case("nan")
+        || MISSING.iter().any(|mark| text.eq_ignore_ascii_case(mark))
 }
 
 fn truth(text: &str) -> Option<bool> {
@@ -187,21 +197,10 @@ impl Numbers {
             Some(sign) => whole.split(|c| separates(sign, c)).collect(),
             None => vec![whole],
         };
-        let last = groups.len() - 1;
-        for (i, group) in groups.iter().enumerate() {
-            // Groups of three digits, or of two as in India, and three at the end.
-            let digits = group.bytes().all(|b| b.is_ascii_digit());
-            let long = match (i, i == last) {
-                (0, true) => true,
-                (0, false) => (1..=3).contains(&group.len()),
-                (_, true) => group.len() == 3,
-                (_, false) => (2..=3).contains(&group.len()),
-            };
-            if !digits || !long {
-                return None;
-            }
-            plain.push_str(group);
+        if !are_groups(&groups) {
+            return None;
         }
+        groups.iter().for_each(|group| plain.push_str(group));
         if let Some(fraction) = fraction {
             if !fraction.bytes().all(|b| b.is_ascii_digit()) {
                 return None;
@@ -213,19 +212,19 @@ impl Numbers {
         Some(Cow::Owned(plain))
     }
 
-    /// The options with which a text would be a number of this type.
-    fn other(self, text: &str, scalar: &Ty) -> Vec<String> {
+    /// The options with which a text would be a number of this type, each a way of its own.
+    fn ways(self, text: &str, scalar: &Ty) -> Vec<Vec<(&'static str, &'static str)>> {
         if !matches!(scalar, Ty::Real | Ty::Int) {
             return Vec::new();
         }
         let groups = [
-            (None, ""),
+            (None, "none"),
             (Some(','), "comma"),
             (Some('.'), "point"),
             (Some(' '), "space"),
             (Some('\''), "apostrophe"),
         ];
-        let mut found: Vec<String> = Vec::new();
+        let mut ways: Vec<Vec<_>> = Vec::new();
         for (decimal, word) in [('.', "point"), (',', "comma")] {
             for (thousands, group) in groups {
                 let numbers = Numbers { decimal, thousands };
@@ -233,26 +232,47 @@ impl Numbers {
                     Ty::Int => numbers.int(text).is_some(),
                     _ => numbers.real(text).is_some(),
                 };
-                if thousands == Some(decimal) || !reads {
+                // A sign that does not stand in the text tells nothing.
+                let idle = thousands.is_some_and(|sign| {
+                    thousands != self.thousands && !text.contains(|c| separates(sign, c))
+                });
+                if thousands == Some(decimal) || !reads || idle {
                     continue;
                 }
-                let mut options = String::new();
+                let mut way = Vec::new();
                 if decimal != self.decimal {
-                    options += &format!(":decimal={word}");
+                    way.push(("decimal", word));
                 }
                 if thousands != self.thousands {
-                    options +=
-                        &format!(":thousands={}", if group.is_empty() { "none" } else { group });
+                    way.push(("thousands", group));
                 }
-                // The simplest way is enough: no option more than needed.
-                if !found.iter().any(|fewer| options.starts_with(fewer.as_str())) {
-                    found.push(options);
-                }
+                ways.push(way);
             }
         }
-        found.retain(|options| !options.is_empty());
-        found
+        // The simplest way is enough: no option more than needed.
+        let needed = |way: &&Vec<_>| {
+            let fewer = |other: &Vec<_>| {
+                other.len() < way.len() && other.iter().all(|option| way.contains(option))
+            };
+            !way.is_empty() && !ways.iter().any(fewer)
+        };
+        ways.iter().filter(needed).cloned().collect()
     }
+}
+
+/// Whether these are the digits of a whole number, between the signs that separate thousands: up to three, of which the
+/// first is no 0, and then threes; or twos and a three, as in India. One group may be of any length.
+fn are_groups(groups: &[&str]) -> bool {
+    let (Some((first, rest)), true) =
+        (groups.split_first(), groups.iter().all(|g| g.bytes().all(|b| b.is_ascii_digit())))
+    else {
+        return false;
+    };
+    let Some((last, middle)) = rest.split_last() else { return true };
+    let all = |length: usize| middle.iter().all(|group| group.len() == length);
+    let threes = (1..=3).contains(&first.len()) && all(3);
+    let twos = (1..=2).contains(&first.len()) && all(2);
+    !first.starts_with('0') && last.len() == 3 && (threes || twos)
 }
 
 /// Whether a character is this sign between groups of digits; spaces and apostrophes have forms of their own in print.

@@ -1,19 +1,20 @@
 //! Tables as text: CSV, TSV and other files with a separator, in UTF-8, UTF-16 or Latin-1.
 
 use super::column::Column;
+use super::content::content;
+use super::encoding::Decoded;
 use super::input::Input;
-use super::records::{Records, Separates};
+use super::records::{Records, Separates, TextFormat};
 use super::table::Table;
 use super::{Check, Field, ReadFailure};
-use crate::data::error::Problem;
+use crate::data::error::{Content, Problem};
 use crate::data::options::{DataOptions, Separator};
 use crate::data::place::{Format, Place};
 use crate::data::shape::{layout, TableLayout};
 use crate::data::BUFFER;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
-use encoding_rs::UTF_8;
-use encoding_rs_io::DecodeReaderBytesBuilder;
+use encoding_rs::UTF_16LE;
 use std::io::BufReader;
 
 /// Reads a file.
@@ -27,15 +28,9 @@ pub(super) fn read(
     let ty = field.ty;
     let layout = layout(ty, datas).ok_or_else(|| Problem::Unsuitable(place.format, ty.clone()))?;
     let input = Input::open(&place.target, check)?;
-    let encoding = options.encoding.filter(|encoding| *encoding != UTF_8);
-    let decoded = DecodeReaderBytesBuilder::new()
-        .encoding(encoding)
-        // What is no UTF-8 is found where it stands.
-        .utf8_passthru(encoding.is_none())
-        // A mark at the beginning counts more than the option.
-        .strip_bom(true)
-        .bom_override(true)
-        .build(input);
+    let decoded = Decoded::new(input, options.encoding)?;
+    let utf8_mark = decoded.utf8_mark;
+    let content = content(decoded.start());
     let input = BufReader::with_capacity(BUFFER, decoded);
     let separates = match (&options.separator, place.format, &layout) {
         (Some(Separator::Char(c)), _, _) => Separates::char(*c),
@@ -46,7 +41,18 @@ pub(super) fn read(
         }
         (None, _, _) => Separates::Unknown { comma: options.numbers.decimal != ',' },
     };
-    let records = Records::new(input, separates, options.comment, options.skip)?;
+    match content {
+        Content::Text | Content::Html | Content::Other => {}
+        content => return Err(Problem::NoText(content).into()),
+    }
+    let format = TextFormat {
+        separates,
+        separator_given: options.separator_given,
+        comment: options.comment,
+        utf16: options.encoding.is_some_and(|encoding| encoding == UTF_16LE),
+        utf8_mark,
+    };
+    let records = Records::new(input, format, options.skip)?;
     let mut table = Table::new(records, &options);
     let named = matches!(layout, TableLayout::Records(_) | TableLayout::Columns(_));
     // Without a header, a file in which nothing is left is a table of no rows.

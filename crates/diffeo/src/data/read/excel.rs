@@ -5,15 +5,16 @@
 
 use super::cell::CellText;
 use super::column::Column;
+use super::content::content;
 use super::input::Input;
 use super::table::{Table, TableSource};
 use super::time::{Moment, MomentKind};
 use super::{Check, Field, ReadFailure};
-use crate::data::error::{Position, Problem};
+use crate::data::error::{Content, Damage, Position, Problem};
 use crate::data::options::DataOptions;
 use crate::data::place::{Format, Place};
 use crate::data::shape::{layout, TableLayout};
-use calamine::{Cell, DataRef, ExcelDateTime, Reader, SheetType, Xlsx, XlsxCellReader, XlsxError};
+use calamine::{Cell, DataRef, Reader, SheetType, Xlsx, XlsxCellReader, XlsxError};
 use diffeo_calculus::ty::DataDecl;
 use diffeo_calculus::value::Value;
 use std::io::{Cursor, Read, Seek};
@@ -35,7 +36,12 @@ pub(super) fn read(
     if bytes.is_empty() {
         return Err(Problem::Empty.into());
     }
-    let mut book = Xlsx::new(Cursor::new(bytes)).map_err(bad)?;
+    let content = content(&bytes);
+    let is_none = |_| Problem::BadFile(Format::Excel, Damage::IsNone(content));
+    let mut book = Xlsx::new(Cursor::new(bytes)).map_err(|error| match content {
+        Content::Zip => bad(error),
+        _ => is_none(error),
+    })?;
     let sheets = book.sheets_metadata().iter().filter(|sheet| sheet.typ == SheetType::WorkSheet);
     let sheets: Vec<String> = sheets.map(|sheet| sheet.name.clone()).collect();
     let name = match &options.sheet {
@@ -47,6 +53,7 @@ pub(super) fn read(
     };
     let named = matches!(layout, TableLayout::Records(_) | TableLayout::Columns(_));
     let sheet = Sheet {
+        is_1904: book.has_1904_epoch(),
         cells: book.worksheet_cells_reader(name).map_err(bad)?,
         check,
         count: 0,
@@ -66,11 +73,37 @@ pub(super) fn read(
 }
 
 fn bad(error: XlsxError) -> Problem {
-    Problem::BadFile(Format::Excel, error.to_string())
+    let part = |name: String| format!("its part `{name}` is missing");
+    let damage = match error {
+        XlsxError::Password => Damage::IsNone(Content::OldExcel),
+        XlsxError::Zip(error) => Damage::of_zip(&error),
+        XlsxError::FileNotFound(name) => Damage::Broken(part(name)),
+        XlsxError::WorksheetNotFound(name) => Damage::Broken(part(name)),
+        XlsxError::RelationshipNotFound => Damage::Broken(part("workbook.xml.rels".to_string())),
+        XlsxError::CellTAttribute(_) | XlsxError::CellError(_) => {
+            Damage::Broken("a cell is of a kind that Excel does not have".to_string())
+        }
+        XlsxError::Alphanumeric(_)
+        | XlsxError::NumericColumn(_)
+        | XlsxError::RangeWithoutColumnComponent
+        | XlsxError::RangeWithoutRowComponent
+        | XlsxError::ColumnNumberOverflow
+        | XlsxError::RowNumberOverflow
+        | XlsxError::DimensionCount(_) => {
+            Damage::Broken("a cell has no place that Excel knows".to_string())
+        }
+        XlsxError::ParseFloat(_) | XlsxError::ParseInt(_) | XlsxError::Parse(_) => {
+            Damage::Broken("a number in it is malformed".to_string())
+        }
+        _ => Damage::Broken("the XML in it is malformed".to_string()),
+    };
+    Problem::BadFile(Format::Excel, damage)
 }
 
 /// The rows of a sheet.
 struct Sheet<'a, RS: Read + Seek> {
+    /// Whether days count from 1904.
+    is_1904: bool,
     cells: XlsxCellReader<'a, RS>,
     check: Check<'a>,
     count: usize,
@@ -96,6 +129,8 @@ struct ExcelText {
     text: String,
     number: bool,
     time: Option<f64>,
+    /// Whether it is a time that is none.
+    no_time: bool,
 }
 
 /// The most columns that a sheet has.
@@ -116,8 +151,8 @@ impl<'a, RS: Read + Seek> Sheet<'a, RS> {
                 None => self.done = true,
                 Some(cell) if is_empty(cell.get_value()) || cell.get_position().0 < self.skip => {}
                 Some(cell) if cell.get_position().1 >= COLUMNS => {
-                    let reason = "a cell stands beyond the last column of Excel, XFD".to_string();
-                    return Err(Problem::BadFile(Format::Excel, reason).into());
+                    let what = "a cell stands beyond the last column of Excel, XFD".to_string();
+                    return Err(Problem::BadFile(Format::Excel, Damage::Broken(what)).into());
                 }
                 cell => return Ok(cell),
             }
@@ -134,7 +169,7 @@ fn is_empty(value: &DataRef<'_>) -> bool {
     }
 }
 
-fn text(value: &DataRef<'_>) -> ExcelText {
+fn text(value: &DataRef<'_>, is_1904: bool) -> ExcelText {
     let text = match value {
         DataRef::Empty => String::new(),
         DataRef::Int(i) => i.to_string(),
@@ -146,37 +181,61 @@ fn text(value: &DataRef<'_>) -> ExcelText {
         DataRef::SharedString(text) => (*text).to_string(),
         DataRef::Error(error) => error.to_string(),
         DataRef::DateTime(time) => {
-            let moment = moment(time);
-            return ExcelText { text: moment.text(), number: false, time: Some(moment.real()) };
+            return match moment(time.as_f64(), time.is_duration(), is_1904) {
+                Some(moment) => ExcelText {
+                    text: moment.text(),
+                    time: Some(moment.real()),
+                    ..ExcelText::default()
+                },
+                None => ExcelText {
+                    text: format!("day {}", time.as_f64()),
+                    no_time: true,
+                    ..ExcelText::default()
+                },
+            };
         }
     };
     let number = matches!(value, DataRef::Int(_) | DataRef::Float(_));
-    ExcelText { text, number, time: None }
+    ExcelText { text, number, ..ExcelText::default() }
 }
 
-/// Excel counts days; what is less than one is a time of day.
-fn moment(time: &ExcelDateTime) -> Moment {
-    let days = time.as_f64();
-    let milliseconds = (days * 86_400_000.0).round() as i64;
-    if time.is_duration() {
-        return Moment::of(milliseconds, 1000, MomentKind::Duration);
+/// Excel counts days, from 1900 (with a 29 February in that year) or from 1904, to the end of the year 9999; what is
+/// less than one is a time of day. Other counts are no time: programs take them for different ones.
+fn moment(days: f64, is_duration: bool, is_1904: bool) -> Option<Moment> {
+    const MILLISECONDS: i64 = 86_400_000;
+    const LAST: f64 = 2_958_466.0;
+    let milliseconds = (days * MILLISECONDS as f64).round() as i64;
+    if is_duration {
+        return Some(Moment::of(milliseconds, 1000, MomentKind::Duration));
     }
-    if (0.0..1.0).contains(&days) {
-        return Moment::of(milliseconds, 1000, MomentKind::Clock);
-    }
-    let (year, month, day, hour, minute, second, milli) = time.to_ymd_hms_milli();
-    let date = Moment::day(year.into(), month.into(), day.into());
-    let clock = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
-    Moment {
-        seconds: date.seconds + clock,
-        nanoseconds: u32::from(milli) * 1_000_000,
-        kind: if clock == 0 && milli == 0 { MomentKind::Date } else { MomentKind::Local },
-    }
+    let (day, clock) =
+        (milliseconds.div_euclid(MILLISECONDS), milliseconds.rem_euclid(MILLISECONDS));
+    let last = LAST - if is_1904 { 1462.0 } else { 0.0 };
+    let from = match day {
+        _ if !(0.0..last).contains(&days) => return None,
+        0 => return Some(Moment::of(milliseconds, 1000, MomentKind::Clock)),
+        _ if is_1904 => Moment::day(1904, 1, 1),
+        60 => return None,
+        ..60 => Moment::day(1899, 12, 31),
+        _ => Moment::day(1899, 12, 30),
+    };
+    let kind = if clock == 0 { MomentKind::Date } else { MomentKind::Local };
+    Some(Moment::of(from.seconds * 1000 + day * MILLISECONDS + clock, 1000, kind))
 }
 
 impl<RS: Read + Seek> TableSource for Sheet<'_, RS> {
-    fn next(&mut self, _blank: bool) -> Result<bool, ReadFailure> {
+    fn next(&mut self, blank: bool) -> Result<bool, ReadFailure> {
         self.record.clear();
+        if blank && self.width.is_some() {
+            if self.next.is_none() {
+                self.next = self.cell()?;
+            }
+            if self.next.as_ref().is_some_and(|next| next.get_position().0 > self.row + 1) {
+                self.row += 1;
+                self.record.push(ExcelText::default());
+                return Ok(true);
+            }
+        }
         // A row may have cells beside the table alone.
         while self.record.is_empty() {
             let first = match self.next.take() {
@@ -203,7 +262,7 @@ impl<RS: Read + Seek> TableSource for Sheet<'_, RS> {
                         if self.record.len() <= place {
                             self.record.resize(place + 1, ExcelText::default());
                         }
-                        self.record[place] = text(found.get_value());
+                        self.record[place] = text(found.get_value(), self.is_1904);
                     }
                 }
                 cell = self.cell()?;
@@ -222,10 +281,14 @@ impl<RS: Read + Seek> TableSource for Sheet<'_, RS> {
 
     fn cell(&self, place: usize) -> CellText<'_> {
         match self.record.get(place) {
-            Some(ExcelText { text, number, time }) => {
-                CellText { text: text.as_bytes(), quoted: false, plain: *number, time: *time }
-            }
-            None => CellText { text: b"", quoted: false, plain: false, time: None },
+            Some(ExcelText { text, number, time, no_time }) => CellText {
+                text: text.as_bytes(),
+                quoted: false,
+                plain: *number,
+                time: *time,
+                no_time: *no_time,
+            },
+            None => CellText::default(),
         }
     }
 

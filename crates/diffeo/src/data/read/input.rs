@@ -103,9 +103,9 @@ impl Read for Input<'_> {
                 io::ErrorKind::UnexpectedEof => {
                     io::Error::other(format!("its gzip data ends too early, after {taken} bytes"))
                 }
-                io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => io::Error::other(
-                    format!("its gzip data is corrupt near byte {taken} of it ({error})"),
-                ),
+                io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                    io::Error::other(format!("its gzip data is damaged near byte {taken} of it"))
+                }
                 _ => error,
             }
         })

@@ -87,7 +87,25 @@ fn syntax(error: &serde_json::Error, text: &str) -> Problem {
     let message = shown.rfind(" at line ").map_or(shown.as_str(), |end| &shown[..end]);
     let line = error.line().checked_sub(1).and_then(|n| text.split_inclusive('\n').nth(n));
     let found = line.map_or("", |line| word_at(line, error.column().saturating_sub(1)));
-    Problem::Syntax { message: message.to_string(), found: found.to_string() }
+    Problem::Syntax { message: words(message), found: found.to_string() }
+}
+
+/// The library's message in other words, where it speaks of its parsing.
+fn words(message: &str) -> String {
+    if let Some(part) = message.strip_prefix("EOF while parsing ") {
+        let part = if part == "a list" { "an array" } else { part };
+        return format!("it ends within {part}");
+    }
+    let plain = match message {
+        "trailing characters" => "there is more behind the value",
+        "expected ident" => "expected `true`, `false` or `null`",
+        "key must be a string" => "the name of a field stands in double quotation marks",
+        _ if message.starts_with("control character") => {
+            "a line break or a tab in a string is written `\\n` or `\\t`"
+        }
+        _ => message,
+    };
+    plain.to_string()
 }
 
 /// The word, number or sign around a byte of a line.

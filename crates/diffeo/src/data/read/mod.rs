@@ -4,7 +4,9 @@
 mod arrow;
 mod cell;
 mod column;
+mod content;
 mod csv;
+mod encoding;
 #[cfg(feature = "binary-tables")]
 mod excel;
 mod input;
@@ -19,11 +21,14 @@ mod time;
 
 pub(super) use cell::{is_missing, MISSING};
 
-use super::error::{DataError, DataSource, Position, Problem};
+use encoding::BadEncoding;
+
+use super::error::{Content, Damage, DataError, DataSource, Given, Position, Problem};
 use super::options::DataOptions;
 use super::place::{Format, Place, Target};
 use super::reason;
 use super::shape::{maybe, TableLayout};
+use content::content;
 use diffeo_base::Name;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
@@ -74,7 +79,12 @@ impl From<Problem> for ReadFailure {
 
 impl From<io::Error> for ReadFailure {
     fn from(error: io::Error) -> ReadFailure {
-        Problem::Unreadable(reason(&error)).into()
+        match BadEncoding::of(&error) {
+            Some(BadEncoding::NotUtf16) => Problem::NotUtf16,
+            Some(BadEncoding::Utf32) => Problem::Utf32,
+            None => Problem::Unreadable(reason(&error)),
+        }
+        .into()
     }
 }
 
@@ -113,7 +123,7 @@ pub fn read_argument(
                     (at, *problem) = (None, format);
                 }
             }
-            DataError::reading(field, DataSource::Text, at, *problem)
+            DataError::reading(field, DataSource::Text, Given::default(), at, *problem)
         });
     };
     read_place(&place, field, datas, check).map_err(|ReadFailure { member, at, problem }| {
@@ -122,7 +132,8 @@ pub fn read_argument(
             (Some(member), Target::File(path)) => DataSource::Member(path.clone(), member),
             (None, Target::File(path)) => DataSource::File(path.clone()),
         };
-        DataError::reading(field, source, at, *problem)
+        let given = Given { format: Some(place.format), options: place.options.clone() };
+        DataError::reading(field, source, given, at, *problem)
     })
 }
 
@@ -130,6 +141,9 @@ pub fn read_argument(
 /// unknown one.
 fn no_format(text: &str) -> Option<Problem> {
     let is_name = |text: &str| text == "-" || Path::new(text).exists();
+    if Path::new(text).is_dir() {
+        return Some(Problem::Unreadable(reason(&io::ErrorKind::IsADirectory.into())));
+    }
     if is_name(text) {
         return Some(Problem::NoFormat(text.to_string()));
     }
@@ -197,14 +211,18 @@ fn guarded(
     // Nothing is used any more of what it read.
     let value = catch_unwind(AssertUnwindSafe(read));
     GUARDED.set(false);
-    value.unwrap_or_else(|_| Err(Problem::BadFile(format, "it is damaged".to_string()).into()))
+    value.unwrap_or_else(|_| Err(Problem::BadFile(format, Damage::broken()).into()))
 }
 
 /// How many bytes at the beginning of a text are no part of it.
 fn text_start(bytes: &[u8]) -> Result<usize, Problem> {
     match bytes {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Err(Problem::Utf32),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(Problem::Utf16),
         [0xef, 0xbb, 0xbf, ..] => Ok(3),
-        _ => Ok(0),
+        _ => match content(bytes) {
+            Content::Text | Content::Other => Ok(0),
+            content => Err(Problem::NoText(content)),
+        },
     }
 }

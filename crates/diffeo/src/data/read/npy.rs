@@ -6,9 +6,10 @@
 //! dimensions is read.
 
 use super::column::{push, Column};
+use super::content::content;
 use super::input::Input;
 use super::{Check, ReadFailure};
-use crate::data::error::Problem;
+use crate::data::error::{Damage, Problem};
 use crate::data::place::{Format, Target};
 use crate::data::shape::leaf;
 use crate::data::{reason, NPY_MAGIC};
@@ -96,11 +97,15 @@ fn read_array(input: &mut impl Read, ty: &Ty) -> Result<Value, ReadFailure> {
 }
 
 fn read_header(input: &mut impl Read) -> Result<Header, Problem> {
-    let mut start = [0; 8];
-    input.read_exact(&mut start).map_err(|e| failed(&e))?;
-    if !start.starts_with(NPY_MAGIC) {
-        return Err(bad("it does not begin with the mark of an NPY file"));
+    let mut found = Vec::new();
+    input.by_ref().take(8).read_to_end(&mut found).map_err(|e| failed(&e))?;
+    if found.is_empty() {
+        return Err(Problem::Empty);
     }
+    if !found.starts_with(&NPY_MAGIC[..NPY_MAGIC.len().min(found.len())]) {
+        return Err(Problem::BadFile(Format::Npy, Damage::IsNone(content(&found))));
+    }
+    let Ok(start) = <[u8; 8]>::try_from(found) else { return Err(bad("it ends too early")) };
     let length = match start[6] {
         1 => {
             let mut bytes = [0; 2];

@@ -1,8 +1,9 @@
 //! NPZ files: one of the arrays of a ZIP archive, or a record of several.
 
+use super::content::{content, START};
 use super::input::Input;
 use super::{npy, Check, ReadFailure};
-use crate::data::error::Problem;
+use crate::data::error::{Content, Damage, Problem};
 use crate::data::place::{Format, Place, Target};
 use crate::data::shape::{leaf, members};
 use diffeo_calculus::ty::Ty;
@@ -27,7 +28,16 @@ pub(super) fn read(
     if leaf(ty).is_none() && members(ty).is_none() {
         return Err(unsuitable(Format::Npz));
     }
-    let mut archive = ZipArchive::new(open(&place.target, check)?).map_err(bad)?;
+    let mut file = open(&place.target, check)?;
+    let mut start = Vec::new();
+    Read::take(&mut file, START as u64).read_to_end(&mut start)?;
+    file.rewind()?;
+    match content(&start) {
+        _ if start.is_empty() => return Err(Problem::Empty.into()),
+        Content::Zip => {}
+        content => return Err(Problem::BadFile(Format::Npz, Damage::IsNone(content)).into()),
+    }
+    let mut archive = ZipArchive::new(file).map_err(bad)?;
     let mut names = Vec::new();
     for file in archive.file_names() {
         let file = file.map_err(bad)?;
@@ -74,7 +84,7 @@ fn open<'a>(target: &Target, check: Check<'a>) -> io::Result<Box<dyn ReadSeek + 
 }
 
 fn bad(error: zip::result::ZipError) -> Problem {
-    Problem::BadNpz(error.to_string())
+    Problem::BadFile(Format::Npz, Damage::of_zip(&error))
 }
 
 fn member<'a>(
@@ -86,14 +96,28 @@ fn member<'a>(
     let mut read = || {
         let file = archive.by_name(&format!("{name}.npy")).map_err(bad)?;
         let size = file.size();
-        let input = Input::new(file, check)?;
+        let input = Input::new(Sound(file), check)?;
         let gzip = input.is_compressed();
         let (value, bytes) = npy::read(&mut input.buffered(), ty)?;
         if !gzip && bytes != size {
-            let what = format!("it has {bytes} bytes, where the archive says {size}");
-            return Err(Problem::BadNpz(what).into());
+            let what = format!("the array has {bytes} bytes, where the archive says {size}");
+            return Err(Problem::BadFile(Format::Npz, Damage::Broken(what)).into());
         }
         Ok(value)
     };
     read().map_err(|failure: ReadFailure| ReadFailure { member: Some(name.to_string()), ..failure })
+}
+
+/// What an archive holds, with the errors of its library in our words.
+struct Sound<R>(R);
+
+impl<R: Read> Read for Sound<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
+                io::Error::other("its data in the archive is damaged: fetch or save it anew")
+            }
+            _ => error,
+        })
+    }
 }

@@ -5,15 +5,15 @@ use super::cell::{CellFormat, CellText};
 use super::column::Column;
 use super::names::places;
 use super::ReadFailure;
-use crate::data::error::{CsvColumn, Problem};
+use crate::data::error::{CsvColumn, Problem, Row};
 use crate::data::options::DataOptions;
 use crate::data::shape::{Cell, TableLayout};
 use diffeo_base::Name;
 
 /// What tables are read from.
 pub(super) trait TableSource {
-    /// Reads the next record; false at the end. An empty line is a record with one empty cell where `blank` says so,
-    /// and otherwise passed over.
+    /// Reads the next record; false at the end. Empty lines are passed over, except where `blank` says that one above
+    /// another record is a record with one empty cell.
     fn next(&mut self, blank: bool) -> Result<bool, ReadFailure>;
 
     /// How many cells the record has.
@@ -36,12 +36,14 @@ pub(super) struct Table<S> {
     rows: Option<usize>,
     /// How many were begun.
     begun: usize,
+    /// Whether a line with names was read.
+    named: bool,
 }
 
 impl<S: TableSource> Table<S> {
     pub fn new(source: S, options: &DataOptions) -> Table<S> {
         let (cells, header, rows) = (CellFormat::new(options), options.header, options.rows);
-        Table { source, cells, header, rows, begun: 0 }
+        Table { source, cells, header, rows, begun: 0, named: false }
     }
 
     /// Reads the next row; false at the end, and behind as many as are wanted.
@@ -91,7 +93,7 @@ impl<S: TableSource> Table<S> {
         elements: &mut Column,
     ) -> Result<(), ReadFailure> {
         if !matches!(layout, TableLayout::Records(_)) && self.header == Some(true) {
-            self.source.next(false)?;
+            self.named = self.source.next(false)?;
         }
         // Where a line is one cell that may be missing, an empty line is a missing cell.
         match (layout, elements) {
@@ -102,16 +104,16 @@ impl<S: TableSource> Table<S> {
                 while self.next(false)? {
                     self.expect(cells.len(), false)?;
                     for (i, (cell, column)) in cells.iter().zip(&mut *columns).enumerate() {
-                        self.cell(i, None, cell, column)?;
+                        self.cell(i, None, cell, column, false)?;
                     }
                 }
             }
             (TableLayout::Rows(cell), Column::Rows { width, count, elements }) => {
-                while self.next(cell.maybe.is_some() && width.is_none_or(|n| n == 1))? {
+                while self.next(cell.maybe.is_some() && *width == Some(1))? {
                     let cells = *width.get_or_insert(self.source.len());
                     self.expect(cells, false)?;
                     for i in 0..cells {
-                        self.cell(i, None, cell, elements)?;
+                        self.cell(i, None, cell, elements, *count == 0 && cells == 1)?;
                     }
                     *count += 1;
                 }
@@ -119,7 +121,7 @@ impl<S: TableSource> Table<S> {
             (TableLayout::Cells(cell), column) => {
                 while self.next(cell.maybe.is_some())? {
                     self.expect(1, false)?;
-                    self.cell(0, None, cell, column)?;
+                    self.cell(0, None, cell, column, false)?;
                 }
             }
             (
@@ -153,6 +155,7 @@ impl<S: TableSource> Table<S> {
                 if !self.source.next(false)? {
                     return Err(Problem::NoHeader.into());
                 }
+                self.named = true;
                 let header = self.names().map_err(|problem| self.source.failure(problem))?;
                 let found = places(&header, fields);
                 let places = found.map_err(|problem| self.source.failure(problem))?;
@@ -164,7 +167,7 @@ impl<S: TableSource> Table<S> {
         while self.next(blank)? {
             self.expect(width, header.is_some())?;
             for ((&place, (_, cell)), column) in places.iter().zip(fields).zip(&mut *columns) {
-                self.cell(place, header.as_deref(), cell, column)?;
+                self.cell(place, header.as_deref(), cell, column, false)?;
             }
         }
         Ok(())
@@ -174,7 +177,7 @@ impl<S: TableSource> Table<S> {
     fn names(&self) -> Result<Vec<String>, Problem> {
         let name = |i| match std::str::from_utf8(self.source.cell(i).text) {
             Ok(name) => Ok(name.trim().to_string()),
-            Err(_) => Err(Problem::CellNotUtf8(CsvColumn { number: i + 1, name: None })),
+            Err(_) => Err(Problem::CellNotUtf8(CsvColumn { number: i + 1, name: None }, false)),
         };
         (0..self.source.len()).map(name).collect()
     }
@@ -185,8 +188,8 @@ impl<S: TableSource> Table<S> {
             true => Ok(()),
             false => {
                 let first = String::from_utf8_lossy(self.source.cell(0).text).into_owned();
-                let above = self.begun - 1;
-                let problem = Problem::Cells { wanted: cells, found, header, first, above };
+                let row = self.row(0, false);
+                let problem = Problem::Cells { wanted: cells, found, header, first, row };
                 Err(self.source.failure(problem))
             }
         }
@@ -199,12 +202,62 @@ impl<S: TableSource> Table<S> {
         header: Option<&[String]>,
         cell: &Cell<'_>,
         column: &mut Column,
+        free: bool,
     ) -> Result<(), ReadFailure> {
         let name = || CsvColumn {
             number: place + 1,
             name: header.and_then(|header| header.get(place)).cloned(),
         };
         let put = self.cells.put(self.source.cell(place), name, cell, column);
-        put.map_err(|problem| self.source.failure(problem))
+        put.map_err(|mut problem| {
+            let number = place + 1;
+            match &mut problem {
+                Problem::Cell(cell) => cell.row = self.row(number, free),
+                Problem::MissingCell(.., row) => *row = self.row(number, free),
+                _ => {}
+            }
+            self.source.failure(problem)
+        })
     }
+
+    /// The row read last, of which the cell with this number cannot be read.
+    fn row(&self, number: usize, free: bool) -> Row {
+        let text = |i: usize| self.source.cell(i).text;
+        let mut cells = (0..self.source.len()).map(|i| (i + 1, text(i)));
+        Row {
+            above: self.begun.saturating_sub(1),
+            header: self.named,
+            numbers: cells
+                .clone()
+                .any(|(i, text)| i != number && text.iter().any(u8::is_ascii_digit)),
+            total: is_total(text(0)),
+            open: text(self.source.len().saturating_sub(1)).trim_ascii().is_empty(),
+            empty: cells.all(|(_, text)| text.trim_ascii().is_empty()),
+            free,
+        }
+    }
+}
+
+/// Whether the first cell of a row says that it is no data, but made of the rows above.
+fn is_total(text: &[u8]) -> bool {
+    const WORDS: [&str; 14] = [
+        "total",
+        "totals",
+        "totale",
+        "subtotal",
+        "sum",
+        "sums",
+        "mean",
+        "average",
+        "median",
+        "summe",
+        "gesamt",
+        "mittelwert",
+        "somme",
+        "moyenne",
+    ];
+    let text = String::from_utf8_lossy(text).to_lowercase();
+    let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.next_back().is_some_and(|word| WORDS.contains(&word))
+        || text.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS[..4].contains(&word))
 }

@@ -47,12 +47,30 @@ fn parquet_and_arrow_files_are_read_by_column_name() {
 fn what_does_not_fit_a_column_is_named() {
     let one = |name, ty| Ty::array(record([(name, ty)]));
     for (ty, message) in [
-        (one("value", Ty::Real), "sensor.parquet:2: column 3 (`value`) must be of type `Real`, but it is empty"),
-        (one("price", Ty::Int), "sensor.parquet:1: column 5 (`price`) must be of type `Int`, found `10.5`"),
-        (one("site", Ty::Real), "sensor.parquet:1: column 6 (`site`) must be of type `Real`, found `north`"),
-        (one("count", Ty::String), "sensor.parquet:1: column 4 (`count`) must be of type `String`, found `3`"),
-        (one("parts", Ty::Real), "sensor.parquet: column 8 (`parts`) must be of type `Real`, but holds values of the type List(Int64, field: 'element')"),
-        (one("weight", Ty::Real), "sensor.parquet: the header has no column `weight` (of type `Real`)"),
+        (
+            one("value", Ty::Real),
+            "sensor.parquet:2: column 3 (`value`) must be of type `Real`, but it is empty",
+        ),
+        (
+            one("price", Ty::Int),
+            "sensor.parquet:1: column 5 (`price`) must be of type `Int`, found `10.5`",
+        ),
+        (
+            one("site", Ty::Real),
+            "sensor.parquet:1: column 6 (`site`) must be of type `Real`, found `north`",
+        ),
+        (
+            one("count", Ty::String),
+            "sensor.parquet:1: column 4 (`count`) must be of type `String`, found `3`",
+        ),
+        (
+            one("parts", Ty::Real),
+            "sensor.parquet: column 8 (`parts`) must be of type `Real`, but holds lists",
+        ),
+        (
+            one("weight", Ty::Real),
+            "sensor.parquet: the header has no column `weight` (of type `Real`)",
+        ),
         (Ty::Real, "sensor.parquet: a Parquet file cannot hold a value of type `Real`"),
     ] {
         let message_found = read(&book("sensor.parquet"), &ty);
@@ -100,7 +118,7 @@ fn sheets_of_excel_are_read_as_tables() {
         assert!(found.ends_with(message), "{options}: {found}");
     }
     assert!(help(&book("lab.xlsx:sheet=Plan C"), &plan).is_some_and(|h| h.contains("`Plan B`")));
-    assert!(help(&book("lab.xlsx"), &ty).is_some_and(|h| h.contains("`:skip=1`")));
+    assert!(help(&book("lab.xlsx"), &ty).is_some_and(|h| h.contains(":skip=1`")));
     let names = Ty::array(record([("signal", Ty::Int)]));
     assert!(read(&book("lab.xlsx:skip=2"), &names)
         .ends_with("lab.xlsx:6: column 3 (`Signal`) must be of type `Int`, but it is empty"));
@@ -115,18 +133,194 @@ fn a_file_that_is_cut_off_or_changed_is_a_message() {
     {
         let bytes = std::fs::read(book(name)).expect("the file");
         assert!(folder.read(name, "", &ty).ends_with("there is nothing in it"), "{name}");
-        assert!(folder.read(name, "a,b\n1,2\n", &ty).contains("file cannot be read: "), "{name}");
+        assert!(folder.read(name, "a,b\n1,2\n", &ty).ends_with(", but text"), "{name}");
         for length in (1..bytes.len()).step_by(37) {
             let found = folder.read(name, &bytes[..length], &ty);
             assert!(found.contains("FILE"), "{name} of {length} bytes: {found}");
+            are_plain_words(&found);
         }
         // Whatever comes of it, it comes to an end.
         for at in (0..bytes.len()).step_by(7) {
             for change in [0xff, 0x01, 0x80] {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= change;
-                let _ = folder.read(name, bytes, &ty);
+                are_plain_words(&folder.read(name, bytes, &ty));
             }
         }
+    }
+}
+
+/// A message is none of a library's.
+fn are_plain_words(message: &str) {
+    let raw = [
+        "EOCD",
+        "EOF",
+        "Thrift",
+        "error:",
+        "Error",
+        "os error",
+        "Xml",
+        "Zip ",
+        "Parquet error",
+        "Arrow:",
+        "NYI",
+        "deflate",
+        "Corrupt",
+        "I/O",
+        "checksum",
+    ];
+    assert!(!raw.iter().any(|word| message.contains(word)), "{message}");
+}
+
+/// A workbook whose days count from 1904 or 1900, with these cells of one column: numbers with a style, of which 1 is a
+/// date, 2 a duration, 3 a time of day. The row of a nan is empty.
+fn workbook(is_1904: bool, cells: &[(f64, u32)]) -> Vec<u8> {
+    use std::io::Write;
+    const MAIN: &str = "xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"";
+    const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    const PACKAGE: &str = "xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\"";
+    let rows: String = cells
+        .iter()
+        .enumerate()
+        .filter(|(_, (value, _))| !value.is_nan())
+        .map(|(i, (value, style))| {
+            let row = i + 1;
+            format!("<row r=\"{row}\"><c r=\"A{row}\" s=\"{style}\"><v>{value}</v></c></row>")
+        })
+        .collect();
+    let sheets = "<sheets><sheet name=\"A\" sheetId=\"1\" r:id=\"r1\"/></sheets>";
+    let formats: String = [0, 14, 46, 21]
+        .map(|id| format!("<xf numFmtId=\"{id}\" fontId=\"0\" fillId=\"0\" borderId=\"0\"/>"))
+        .concat();
+    let parts = [
+        ("_rels/.rels", format!("<Relationships {PACKAGE}><Relationship Id=\"r1\" Type=\"{OFFICE}/officeDocument\" Target=\"xl/workbook.xml\"/></Relationships>")),
+        ("xl/workbook.xml", format!("<workbook {MAIN} xmlns:r=\"{OFFICE}\"><workbookPr date1904=\"{}\"/>{sheets}</workbook>", u8::from(is_1904))),
+        ("xl/_rels/workbook.xml.rels", format!("<Relationships {PACKAGE}><Relationship Id=\"r1\" Type=\"{OFFICE}/worksheet\" Target=\"worksheets/sheet1.xml\"/><Relationship Id=\"r2\" Type=\"{OFFICE}/styles\" Target=\"styles.xml\"/></Relationships>")),
+        ("xl/styles.xml", format!("<styleSheet {MAIN}><cellXfs count=\"4\">{formats}</cellXfs></styleSheet>")),
+        ("xl/worksheets/sheet1.xml", format!("<worksheet {MAIN}><sheetData>{rows}</sheetData></worksheet>")),
+    ];
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    for (name, text) in parts {
+        zip.start_file(name, options).expect("a part");
+        zip.write_all(text.as_bytes()).expect("its text");
+    }
+    zip.finish().expect("the archive").into_inner()
+}
+
+#[test]
+fn days_of_excel_are_those_of_the_calendar() {
+    let folder = Folder::new();
+    let (texts, reals) = (Ty::array(Ty::String), Ty::array(Ty::Real));
+    for (is_1904, days, text, seconds) in [
+        (false, 1.0, "1900-01-01", "-2208988800.0"),
+        (false, 59.0, "1900-02-28", "-2203977600.0"),
+        (false, 61.0, "1900-03-01", "-2203891200.0"),
+        (false, 45352.5, "2024-03-01T12:00:00", "1709294400.0"),
+        (false, 2958465.0, "9999-12-31", "253402214400.0"),
+        (true, 1.0, "1904-01-02", "-2082758400.0"),
+        (true, 43890.25, "2024-03-01T06:00:00", "1709272800.0"),
+        (true, 2957003.0, "9999-12-31", "253402214400.0"),
+    ] {
+        let bytes = workbook(is_1904, &[(days, 1)]);
+        assert_eq!(folder.read("t.xlsx", &bytes, &texts), format!("[\"{text}\"]"), "{days}");
+        assert_eq!(folder.read("t.xlsx", &bytes, &reals), format!("[{seconds}]"), "{days}");
+    }
+    // Times of day and durations are no days.
+    let bytes = workbook(true, &[(0.25, 3), (1.5, 2), (-0.25, 2)]);
+    assert_eq!(folder.read("t.xlsx", &bytes, &reals), "[21600.0,129600.0,-21600.0]");
+    for (is_1904, days) in [
+        (true, -1.0),
+        (true, -0.25),
+        (true, -20000.0),
+        (false, -1.0),
+        (false, 60.0),
+        (false, 60.5),
+        (false, 2958466.0),
+        (true, 2957004.0),
+        (false, 1e10),
+    ] {
+        let bytes = workbook(is_1904, &[(1.0, 1), (days, 1)]);
+        for (ty, name) in [(&texts, "String"), (&reals, "Real")] {
+            assert_eq!(
+                folder.read("t.xlsx", &bytes, ty),
+                format!("FILE:2: column 1 must be of type `{name}`, but is day {days}, which is no date of Excel")
+            );
+        }
+    }
+    let path = folder.file("t.xlsx", workbook(true, &[(-1.0, 1)]));
+    assert!(help(&path, &reals).is_some_and(|help| help.contains("1 January 1900 or 1904")));
+}
+
+#[test]
+fn an_empty_row_between_others_is_a_missing_cell_of_a_column() {
+    let folder = Folder::new();
+    let bytes = workbook(false, &[(1.0, 0), (f64::NAN, 0), (3.0, 0), (f64::NAN, 0)]);
+    assert_eq!(folder.read("t.xlsx", &bytes, &Ty::array(Ty::Int)), "[1,3]");
+    assert_eq!(
+        folder.read("t.xlsx", &bytes, &Ty::array(maybe(Ty::Int))),
+        r#"[{"Just":1},{"Nothing":null},{"Just":3}]"#
+    );
+}
+
+#[test]
+fn a_file_that_is_something_else_is_named_with_what_to_do() {
+    let folder = Folder::new();
+    let ints = Ty::array(Ty::Int);
+    let old = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1, 0, 0, 0, 0];
+    let zip = workbook(false, &[(1.0, 0)]);
+    let parquet = std::fs::read(book("sensor.parquet")).expect("the file");
+    for (name, bytes, message, word) in [
+        ("t.xlsx", &b"1\n2\n"[..], "this is not an Excel file, but text", ":csv`"),
+        (
+            "t.xlsx",
+            &old,
+            "this is not an Excel file, but a file of Excel before 2007, or one with a password",
+            ".xlsx",
+        ),
+        ("t.csv", &old, "this is a file of Excel before 2007, or one with a password", ".xlsx"),
+        (
+            "t.xlsx",
+            b"<!DOCTYPE html><html>",
+            "this is not an Excel file, but a page of the web",
+            "fetch",
+        ),
+        ("t.json", b" <html>", "this is a page of the web", "fetch"),
+        ("t.csv", &zip, "this is a ZIP archive, as .xlsx and .npz files are", ":xlsx`"),
+        ("t.json", &zip, "this is a ZIP archive, as .xlsx and .npz files are", ":xlsx`"),
+        ("t.csv", &parquet, "this is a Parquet file", ":parquet`"),
+        ("t.arrow", &parquet, "this is not an Arrow file, but a Parquet file", ":parquet`"),
+        ("t.npz", &parquet, "this is not an NPZ file, but a Parquet file", ":parquet`"),
+        ("t.npz", b"", "there is nothing in it", ""),
+        ("t.npy", b"", "there is nothing in it", ""),
+        ("t.parquet", b"\x00\x01\x02", "this is not a Parquet file, but something else", "anew"),
+        (
+            "t.xlsx",
+            &zip[..zip.len() / 2],
+            "this Excel file cannot be read: its ZIP archive is damaged or cut off",
+            "anew",
+        ),
+        (
+            "t.npz",
+            &zip[..zip.len() / 2],
+            "this NPZ file cannot be read: its ZIP archive is damaged or cut off",
+            "anew",
+        ),
+        (
+            "t.parquet",
+            &parquet[..parquet.len() / 2],
+            "this Parquet file cannot be read: it is damaged or cut off",
+            "anew",
+        ),
+    ] {
+        assert_eq!(folder.read(name, bytes, &ints), format!("FILE: {message}"));
+        let help = help(&folder.file(name, bytes), &ints).unwrap_or_default();
+        assert!(help.contains(word), "{name}, {message}: {help}");
+    }
+    for (name, word) in
+        [("a.xls", ".xlsx"), ("a.zip", "unpack"), ("a.mat", ".npz"), ("a.rds", ".parquet")]
+    {
+        let help = help(&folder.file(name, "x"), &ints).unwrap_or_default();
+        assert!(help.contains(word) && !help.contains(":csv"), "{name}: {help}");
     }
 }

@@ -24,7 +24,7 @@ fn csv_with_a_header_is_read_by_column_name() {
         ),
         ("a;b\n1;2\n", "FILE:1: the line has one field; it seems to be separated by semicolons"),
         ("", "FILE: there is nothing in it, not even a header"),
-        ("\n\n", "FILE: there is nothing in it, not even a header"),
+        ("\n \n", "FILE: there is nothing in it, not even a header"),
     ] {
         assert_eq!(folder.read("t.csv", text, &ty), message);
     }
@@ -57,7 +57,7 @@ fn csv_without_a_header_is_read_by_position() {
     let path = folder.file("t.csv", "about\n1\nx\n");
     assert!(read(&format!("{path}:skip=1"), &ints)
         .ends_with(":3: column 1 must be of type `Int`, found `x`"));
-    assert!(help(&path, &ints).is_some_and(|h| h.contains(":skip=1")));
+    assert!(help(&path, &ints).is_some_and(|h| h.contains(":header=yes")));
 }
 
 #[test]
@@ -136,10 +136,7 @@ fn quoted_cells_hold_anything() {
         ("\"a\"  ,\"1\" \n", r#"[["a",1]]"#),
         ("a,1\n\"a\"b,1\n", "FILE:2: column 1 goes on with `b` behind its closing quote"),
         ("a,\"1\"2", "FILE:1: column 2 goes on with `2` behind its closing quote"),
-        (
-            "\"a\",\"1\"\r\"b\",\"2\"",
-            "FILE:1: the line holds carriage returns; lines end with a line feed",
-        ),
+        ("\"a\",\"1\"\r\"b\r\n\",\"2\"", r#"[["a",1],["b\r\n",2]]"#),
         ("\"\"\"\",1\n\"\",2\n,3\n", r#"[["\"",1],["",2],["",3]]"#),
         // Lines are counted within quotes and over empty lines.
         ("\"a\n\nb\",1\n\n\r\nc,x\n", "FILE:6: column 2 must be of type `Int`, found `x`"),
@@ -207,17 +204,12 @@ fn other_texts_are_recognised() {
     assert_eq!(folder.read("t.tsv", "1\t2\n\"3\"\t4\n", &ty), "[[1,2],[3,4]]");
     let tabs = folder.file("t.csv", "1\t2\n");
     assert!(read(&tabs, &ty).ends_with("it seems to be separated by tabs"));
-    assert!(help(&tabs, &ty).is_some_and(|help| help.contains("`:sep=tab`")));
+    assert!(help(&tabs, &ty).is_some_and(|help| help.contains(":sep=tab`")));
     for (name, text, message) in [
         (
             "t.tsv",
             &b"1,2\n"[..],
             "FILE:1: the line has one field; it seems to be separated by commas",
-        ),
-        (
-            "t.csv",
-            b"1,2\r3,4\r",
-            "FILE:1: the line holds carriage returns; lines end with a line feed",
         ),
         ("t.csv", b"\xff\xfe1\0,\x002\0\n\0", "[[1,2]]"),
         ("t.csv", b"1,2\n3,\xe4\n", "FILE:2: column 2 is not UTF-8"),
@@ -231,7 +223,7 @@ fn an_invisible_character_is_written_out() {
     let folder = Folder::new();
     for (cell, shown, code) in [
         ("2.0\u{200b}", "2.0\\u{200b}", "U+200B"),
-        ("2\u{a0}000.0", "2\\u{a0}000.0", "`:thousands=space`"),
+        ("2\u{a0}000.0", "2\\u{a0}000.0", ":thousands=space`"),
         ("2.0\u{7}", "2.0\\u{7}", "U+0007"),
     ] {
         let path = folder.file("x.csv", format!("1.0\n{cell}\n"));
@@ -239,4 +231,117 @@ fn an_invisible_character_is_written_out() {
         assert!(read(&path, &ty).ends_with(&format!("found `{shown}`")), "{}", read(&path, &ty));
         assert!(help(&path, &ty).is_some_and(|help| help.contains(code)), "{code}");
     }
+}
+
+#[test]
+fn line_breaks_are_of_one_kind() {
+    let folder = Folder::new();
+    let ty = Ty::array(pair(Ty::Int, Ty::String));
+    for text in [
+        "1,a\r2,b\r3,c\r",
+        "1,a\r2,b\r\r3,c",
+        "1,a\r\n2,b\r\n3,c\r\n",
+        "1,a\r\r\n2,b\r\r\n3,c\r\r\n",
+        "1,a\r\n2,b\n3,c",
+        "1,\"a\"\r2,b\r3,c",
+    ] {
+        assert_eq!(folder.read("t.csv", text, &ty), r#"[[1,"a"],[2,"b"],[3,"c"]]"#, "{text:?}");
+    }
+    let path = folder.file("t.csv", "title\ra,b # c\r# d\r1,x\r");
+    let named = Ty::array(record([("a", Ty::Int), ("b", Ty::String)]));
+    assert_eq!(read(&format!("{path}:skip=1:comment=#"), &named), r#"[{"a":1,"b":"x"}]"#);
+    // The line of a message.
+    assert_eq!(
+        folder.read("t.csv", "1,a\r\r2,b\rx,c\r", &ty),
+        "FILE:4: column 1 must be of type `Int`, found `x`"
+    );
+    let mixed = "the file has two kinds of line breaks: some are a carriage return alone";
+    for (text, line) in [
+        ("1,a\n2,b\r3,c\n", 2),
+        ("1,a\r2,b\n3,c\r", 2),
+        ("1,a\n2,\"b\"\r3,c\n", 2),
+        ("1,a\r\n2,b\r3,c\r\n", 2),
+    ] {
+        assert_eq!(folder.read("t.csv", text, &ty), format!("FILE:{line}: {mixed}"), "{text:?}");
+    }
+}
+
+#[test]
+fn empty_lines_are_no_rows_but_between_cells_of_one_column() {
+    let folder = Folder::new();
+    let (reals, maybes) = (Ty::array(Ty::Real), Ty::array(maybe(Ty::Real)));
+    let pairs = Ty::array(pair(maybe(Ty::Real), maybe(Ty::Real)));
+    let column = Ty::array(record([("a", maybe(Ty::Real))]));
+    let (just, nothing) = (r#"{"Just":1.0}"#, r#"{"Nothing":null}"#);
+    for (text, ty, value) in [
+        ("1\n\n1\n", &reals, "[1.0,1.0]".to_string()),
+        ("1\n1\n\n\n", &maybes, format!("[{just},{just}]")),
+        ("1\n1\n \t\r\n", &maybes, format!("[{just},{just}]")),
+        ("1\n\n  \n1\n\n", &maybes, format!("[{just},{nothing},{nothing},{just}]")),
+        ("1\nNA\n\n", &maybes, format!("[{just},{nothing}]")),
+        ("1\n\n\"\"\n", &maybes, format!("[{just},{nothing},{nothing}]")),
+        ("a\n\n1\n\n", &column, format!(r#"[{{"a":{nothing}}},{{"a":{just}}}]"#)),
+        ("\n\n", &maybes, "[]".to_string()),
+        // A row of separators alone is a row; a line of blanks is none.
+        (
+            "1,1\n,\n  \n1,\n\n",
+            &pairs,
+            format!("[[{just},{just}],[{nothing},{nothing}],[{just},{nothing}]]"),
+        ),
+    ] {
+        assert_eq!(folder.read("t.csv", text, ty), value, "{text:?}");
+    }
+    let tabs = folder.read("t.tsv", "1\t1\n\t\n  \n", &pairs);
+    assert_eq!(tabs, format!("[[{just},{just}],[{nothing},{nothing}]]"));
+    let path = folder.file("t.csv", "1\n\n1\n");
+    assert_eq!(read(&format!("{path}:rows=2"), &maybes), format!("[{just},{nothing}]"));
+    let path = folder.file("t.csv", "a,b\n1,1\n,\n1,1\n");
+    let records = Ty::array(record([("a", Ty::Real), ("b", Ty::Real)]));
+    assert!(read(&path, &records).ends_with("but it is empty"));
+    assert!(help(&path, &records).is_some_and(|help| help.starts_with("the row is empty")));
+}
+
+#[test]
+fn text_that_is_not_in_its_encoding_is_refused_with_the_line() {
+    let folder = Folder::new();
+    let ty = Ty::array(Ty::String);
+    let bytes = |units: &[u16], big: bool| -> Vec<u8> {
+        let unit = move |u: &u16| if big { u.to_be_bytes() } else { u.to_le_bytes() };
+        units.iter().flat_map(unit).collect()
+    };
+    let text = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
+    let malformed = "the text is malformed UTF-16: half of a character stands on this line";
+    for big in [false, true] {
+        // Far behind the first buffer, too.
+        for rows in [1, 50_000] {
+            let good = text(&format!("\u{feff}{}", "å𝄞\n".repeat(rows)));
+            let read = folder.read("t.csv", bytes(&good, big), &ty);
+            assert_eq!(read.len(), "[]".len() + rows * "\"å𝄞\",".len() - 1);
+            for half in [&[0xd800][..], &[0xdc00], &[0xdc00, 0xd800], &[0xd800, 0x41]] {
+                let bad = [&good, half, &text("x\nb\n")[..]].concat();
+                let found = folder.read("t.csv", bytes(&bad, big), &ty);
+                assert_eq!(found, format!("FILE:{}: {malformed}", rows + 1), "{half:x?}");
+            }
+            let odd = [&bytes(&good, big)[..], &[0]].concat();
+            assert_eq!(folder.read("t.csv", odd, &ty), format!("FILE:{}: {malformed}", rows + 1));
+        }
+    }
+    let mut utf32 = vec![0xff, 0xfe, 0, 0];
+    utf32.extend("1\n".chars().flat_map(|c| u32::from(c).to_le_bytes()));
+    for (name, bytes, message) in [
+        ("t.csv", &utf32[..], "FILE: the text is UTF-32, which is not read"),
+        ("t.json", &utf32, "FILE: the text is UTF-32, which is not read"),
+        ("t.csv", &utf32[4..], "FILE:1: the text seems to be UTF-32, which is not read"),
+        ("t.csv", b"\xef\xbb\xbfa\n\xff\n", "FILE:2: column 1 is not UTF-8"),
+    ] {
+        let ty = if name == "t.csv" && bytes[0] == 0xef { &ty } else { &Ty::array(Ty::Real) };
+        assert_eq!(folder.read(name, bytes, ty), message);
+        let path = folder.file(name, bytes);
+        let help = help(&path, ty).unwrap_or_default();
+        assert!(help.contains("save it") && !help.contains("encoding="), "{message}: {help}");
+    }
+    // What the option says cannot be said again.
+    let path = folder.file("t.csv", &utf32[4..]);
+    let again = help(&format!("{path}:encoding=utf-16"), &Ty::array(Ty::Real));
+    assert!(again.is_some_and(|help| help.contains("save it as UTF-8")));
 }

@@ -78,8 +78,8 @@ fn json_of_another_type_is_refused_with_its_place() {
         ("{\"x\": 1}", maybe(Ty::Int), "4: `x` is no constructor of `Maybe[Int]`"),
         ("null", tree(Ty::Int), "4: expected `Tree[Int]`, found null"),
         ("[[1,2],[3]]", Ty::array(Ty::array(Ty::Int)), "10: at `x[1]`, the rows of an array have the same length, but this one has 1 element and the first has 2"),
-        ("[1, 2", Ty::array(Ty::Int), "5: this is not JSON: EOF while parsing a list"),
-        ("1 2", Ty::Int, "3: this is not JSON: trailing characters"),
+        ("[1, 2", Ty::array(Ty::Int), "5: this is not JSON: it ends within an array"),
+        ("1 2", Ty::Int, "3: this is not JSON: there is more behind the value"),
     ] {
         let found = read(json, &ty);
         assert_eq!(found.strip_prefix(text).map(str::trim), Some(message), "{json}: {found}");

@@ -1,5 +1,6 @@
 //! Data in, data out: values are compared as the JSON that is written for them.
 
+mod advice;
 #[cfg(feature = "binary-tables")]
 mod binary;
 mod csv;

@@ -37,7 +37,20 @@ fn what_is_written_is_read_back() {
             r#"[{"Just":"NA"},{"Just":" - "},{"Nothing":null}]"#,
             Ty::array(maybe(Ty::String)),
         ),
-        ("o.csv", r#"[{"Just":"nan"},{"Nothing":null}]"#, Ty::array(maybe(Ty::Real))),
+        ("o.csv", r#"[{"Just":1.5},{"Nothing":null}]"#, Ty::array(maybe(Ty::Real))),
+        (
+            "o.csv",
+            r#"[{"a":{"Nothing":null}},{"a":{"Nothing":null}}]"#,
+            Ty::array(record([("a", maybe(Ty::Int))])),
+        ),
+        (
+            "o.csv",
+            r#"[[{"Nothing":null}],[{"Just":true}],[{"Nothing":null}]]"#,
+            Ty::array(Ty::array(maybe(Ty::Bool))),
+        ),
+        ("o.csv", r#"["","  ","\t","a"]"#, Ty::array(Ty::String)),
+        ("o.csv", r#"["\ufeffa"]"#, Ty::array(Ty::String)),
+        ("o.csv", r#"["<html>"]"#, Ty::array(Ty::String)),
         (
             "o.csv",
             r#"{"a":[1.5,2.0],"b":["x, y","\""]}"#,
@@ -59,6 +72,10 @@ fn what_is_written_is_read_back() {
         let path = folder.write(name, text, &ty).expect("a file written");
         assert_eq!(read(&path, &ty), text);
     }
+    // A nan is missing where a cell may be.
+    let nan = folder.write("o.csv", r#"[{"Just":"nan"}]"#, &Ty::array(maybe(Ty::Real)));
+    let read = read(&nan.expect("a file written"), &Ty::array(maybe(Ty::Real)));
+    assert_eq!(read, r#"[{"Nothing":null}]"#);
     let left = std::fs::read_dir(&folder.0).expect("the folder").count();
     assert_eq!(left, 11, "nothing but the results is left");
 }

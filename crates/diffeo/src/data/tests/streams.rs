@@ -90,7 +90,7 @@ fn zeros_after_gzip_data_are_padding() {
         assert_eq!(folder.read("t.csv.gz", &followed, &ints), "[1,2,3]");
     }
     let other = folder.read("t.json.gz", [&gzip("[1]")[..], b"\0\0other text"].concat(), &ints);
-    assert!(other.starts_with("FILE: its gzip data is corrupt near byte"), "{other}");
+    assert!(other.starts_with("FILE: its gzip data is damaged near byte"), "{other}");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn damaged_gzip_files_are_named_with_the_place() {
     let end = changed.len() - 6;
     changed[end] ^= 1;
     let sum = folder.read("t.csv.gz", changed, &ints);
-    assert!(sum.starts_with("FILE:100001: its gzip data is corrupt near byte"), "{sum}");
+    assert!(sum.starts_with("FILE:100001: its gzip data is damaged near byte"), "{sum}");
     let followed = [&gzip("1\n")[..], b"more"].concat();
     let followed = folder.read("t.json.gz", followed, &ints);
     assert!(followed.starts_with("FILE: its gzip data ends too early"), "{followed}");

@@ -1,8 +1,9 @@
 //! Tables into text files, a cell at a time: records, or a record of columns, with a header; tuples, rows and single
 //! cells without one.
 //!
-//! The columns of fields stand in the order in which they are declared. A missing cell is empty. A text is quoted where
-//! it would be read as something else: one that is empty, that holds a quote, a separator or a line break, or stands
+//! The columns of fields stand in the order in which they are declared. A missing cell is empty, or `NA` where a line is
+//! one cell: empty lines at the end of a file would be no rows. A nan is missing where a cell may be. A text is quoted where
+//! it would be read as something else: one that is empty or of blanks alone, that holds a quote, a separator or a line break, or stands
 //! for a missing cell where one may be missing.
 
 use super::unexpected;
@@ -34,7 +35,17 @@ pub(super) fn write(
     format: Format,
 ) -> io::Result<()> {
     let Some(layout) = layout(ty, datas) else { return Err(unexpected()) };
-    let mut line = CsvLine { out, separators: separators(format), cells: 0 };
+    let only = match (&layout, value) {
+        (TableLayout::Columns(fields) | TableLayout::Records(fields), _) => fields.len() == 1,
+        (TableLayout::Tuples(cells), _) => cells.len() == 1,
+        (TableLayout::Rows(_), Value::Array(rows)) => {
+            matches!(rows.iter().next(), Some(Value::Array(row)) if row.len() == 1)
+        }
+        (TableLayout::Rows(_), _) => false,
+        (TableLayout::Cells(_), _) => true,
+    };
+    let missing = if only { "NA" } else { "" };
+    let mut line = CsvLine { out, separators: separators(format), missing, cells: 0 };
     // The fields by their position among the columns.
     let sorted = |fields: &[(&Name, Cell<'_>)]| {
         let mut sorted: Vec<usize> = (0..fields.len()).collect();
@@ -135,6 +146,8 @@ struct CsvLine<'o, W> {
     out: &'o mut W,
     /// The separator, and what may be taken for one.
     separators: &'static [u8],
+    /// What stands for a missing cell.
+    missing: &'static str,
     cells: usize,
 }
 
@@ -156,7 +169,9 @@ impl<W: Write> CsvLine<'_, W> {
     fn text(&mut self, text: &str) -> io::Result<()> {
         self.next()?;
         let special = |b| matches!(b, b'"' | b'\n' | b'\r') || self.separators.contains(&b);
-        if !text.is_empty() && !text.bytes().any(special) {
+        // A line of blanks is passed over, and a mark at the beginning is none of the text.
+        let lost = text.trim().is_empty() || text.starts_with('\u{feff}');
+        if !lost && !text.bytes().any(special) {
             return self.out.write_all(text.as_bytes());
         }
         self.quoted(text)
@@ -181,15 +196,13 @@ impl<W: Write> CsvLine<'_, W> {
                         self.next()?;
                         self.quoted(text)
                     }
-                    // `nan` is a missing cell, and a nan with a sign is a number.
-                    Value::Real(r) if r.is_nan() => {
-                        self.next()?;
-                        self.out.write_all(b"-nan")
-                    }
                     payload => self.scalar(payload, cell.scalar),
                 }
             }
-            (Value::Data(_), Some(_)) => self.next(),
+            (Value::Data(_), Some(_)) => {
+                self.next()?;
+                self.out.write_all(self.missing.as_bytes())
+            }
             _ => self.scalar(value, cell.ty),
         }
     }

@@ -10,7 +10,7 @@ mod npy;
 
 pub use json::{printable_json, to_json};
 
-use super::error::{DataError, DataSource, Problem};
+use super::error::{DataError, DataSource, Given, Problem};
 use super::place::{Format, Place, Target};
 use super::read::Check;
 use super::shape::{layout, leaf, members};
@@ -49,7 +49,7 @@ fn writing(target: &Target, problem: Problem) -> Box<DataError> {
         Target::Standard => DataSource::StandardOutput,
         Target::File(path) => DataSource::File(path.clone()),
     };
-    Box::new(DataError { field: None, source, at: None, problem })
+    Box::new(DataError { field: None, source, given: Given::default(), at: None, problem })
 }
 
 /// A value, or a part of one, and where it goes.
