@@ -314,7 +314,7 @@ fn tables_of_the_book_are_read_by_the_program() {
     read("doses.csv:encoding=latin-1")
         .fails(1, &["separated by semicolons", "doses.csv:encoding=latin-1:sep=semicolon`"]);
     read("doses.csv:sep=;:encoding=latin-1")
-        .fails(1, &["doses.csv:2: column 1 (`Dose (µM)`)", "found `0,1`", ":decimal=comma`"]);
+        .fails(1, &["doses.csv:2: column 1 (`Dose (µM)`)", "found `0,1`", ":decimal=comma'`"]);
     std::fs::write(folder.0.join("nd.csv"), "dose_um\nn.d.\n").expect("a file");
     let done = folder.run(&["run", "n.deo", "--arg", "t=nd.csv"]);
     done.fails(

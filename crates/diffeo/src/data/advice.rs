@@ -625,9 +625,10 @@ fn unread(cell: &str, ty: &Ty) -> Option<String> {
     let cuts = || (1..cell.len().min(40)).filter(|at| cell.is_char_boundary(*at));
     let behind = cuts().rev().find(|at| is_number(&cell[..*at])).map(|at| &cell[at..]);
     let before = cuts().find(|at| is_number(&cell[*at..])).map(|at| &cell[..at]);
-    // Signs and digits are part of the number, and so are the marks that a text in a program escapes.
-    let plain =
-        |more: &&str| !more.contains(|c: char| c.is_ascii_digit() || "+-.,()\"\\`".contains(c));
+    // Signs and digits are part of the number; a bound says something else; a text in a program escapes some marks.
+    let plain = |more: &&str| {
+        !more.contains(|c: char| c.is_ascii_digit() || "+-.,()<>~≤≥\"\\`".contains(c))
+    };
     let more = behind.filter(plain).or(before.filter(plain));
     Some(match more {
         Some(more) => format!(
