@@ -115,7 +115,7 @@ pub fn record(
             values.extend(left_out(field, ty));
             continue;
         };
-        let orders = entry.orders.parameter.of(&[field.clone()]);
+        let orders = entry.orders.parameter.of(std::slice::from_ref(field));
         let place = Field { name: field, ty, written: Some(written(field)), orders: &orders };
         match read(text, &place, datas, limits) {
             Ok(value) => values.push(value),

@@ -201,8 +201,8 @@ fn evaluate(session: &Session, entry: &Entry, command: &Command) -> ExampleOutco
                     let (_, text) = given.unwrap_or_else(|| panic!("no `--arg {name}=…`"));
                     let written = entry.fields.iter().find(|(field, _)| field == name);
                     let written = written.map(|(_, ty)| ty.as_str());
-                    let orders = &entry.orders.parameter;
-                    let field = Field { name, ty, written, orders };
+                    let orders = entry.orders.parameter.of(std::slice::from_ref(name));
+                    let field = Field { name, ty, written, orders: &orders };
                     match read_argument(text, &field, datas, &|| Ok(())) {
                         Ok(value) => values.push(value),
                         Err(error) => outcome.diagnostics.push(error.to_diagnostic(datas)),
