@@ -49,7 +49,34 @@ impl NotConverged {
 
     /// The warning.
     pub fn to_diagnostic(&self, sources: &SourceMap) -> Diagnostic {
-        let help = match self.message.rsplit(": ").next() {
+        let span = self.span(sources).unwrap_or(Span::NONE);
+        Diagnostic::warning("not-converged", span, self.message.clone()).help(self.help())
+    }
+
+    /// What to do.
+    fn help(&self) -> &'static str {
+        match self.message.split('.').next() {
+            Some("linalg") => {
+                return "it may need more products, `{linalg.krylov_options with max_iterations = …}`, or a tolerance \
+                        that can be reached; the matrix may be singular or ill-conditioned, or for `cg` not positive \
+                        definite"
+            }
+            Some("stats") if self.message.contains("numerically 0") => {
+                return "columns of x tell the responses apart (separation): the larger the coefficients, the more \
+                        likely, so there is no best fit. Leave such a column out, or give coefficients priors and \
+                        draw from the posterior, `diffeo sample`"
+            }
+            Some("stats") => {
+                return "it may need more iterations, `{stats.glm_options with max_iterations = …}`; coefficients that \
+                        grow without end mean that columns of x tell the responses apart (separation)"
+            }
+            Some("bayes") => {
+                return "is the posterior proper? If it is, scale parameters and predictors to about 1, or start nearer \
+                        to the mode"
+            }
+            _ => {}
+        }
+        match self.message.rsplit(": ").next() {
             Some("IterationLimit") => {
                 "it may need more steps, `{optim.…_options with max_iterations = …}`, a start that is nearer, or \
                  tolerances that can be reached"
@@ -70,8 +97,6 @@ impl NotConverged {
                 "the residuals do not tell these parameters, or are no more than these: measure more, or leave \
                  parameters out"
             }
-        };
-        let span = self.span(sources).unwrap_or(Span::NONE);
-        Diagnostic::warning("not-converged", span, self.message.clone()).help(help)
+        }
     }
 }

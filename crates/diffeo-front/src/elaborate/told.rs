@@ -1,9 +1,9 @@
 //! Warnings for methods of the standard library that may end without converging: the program itself tests the result of
 //! a call, and prints a line, with the place of the call, if it did not converge.
 //!
-//! What comes in: the name in a program of a method that gives a result with the reason why it ended. What goes out: the
-//! method with a call around it of `told`, `told_fit` or `told_constrained` of the library's module, which prints as
-//! `trace` does, so on every engine. The session makes a warning of the line ([`crate::NotConverged`]).
+//! What comes in: the name in a program of a method that gives a result which tells how it ended. What goes out: the
+//! method with a call around it of a teller of the library's module, which prints as `trace` does, so on every engine.
+//! The session makes a warning of the line ([`crate::NotConverged`]).
 
 use super::{var, Body};
 use crate::db::DefId;
@@ -12,6 +12,18 @@ use diffeo_base::Name;
 use diffeo_calculus::term::{Lit, Term, TermKind};
 use diffeo_calculus::Ty;
 use diffeo_syntax::ast::ExprId;
+
+/// The tellers: the fields that the results of their methods have, their names, and the fields whose types are the
+/// arguments of the results' type. The first one that fits is taken.
+const TELLERS: [(&[&str], &str, &[&str]); 7] = [
+    (&["standard_errors", "reason"], "told_fit", &["point"]),
+    (&["violation", "reason"], "told_constrained", &["point"]),
+    (&["point", "reason"], "told", &["point"]),
+    (&["residual", "converged"], "told_krylov", &[]),
+    (&["null_deviance", "converged"], "told_glm", &[]),
+    (&["log_evidence", "converged"], "told_laplace", &["mode", "factor"]),
+    (&["bound", "converged"], "told_mean_field", &["mean"]),
+];
 
 impl Body<'_, '_> {
     /// A definition that this expression names, with what tells of its results around it, if it is one that may have
@@ -24,25 +36,23 @@ impl Body<'_, '_> {
         let Ty::Fun(ty) = self.expr_ty(id) else { return method };
         let Ty::Record(fields) = &ty.1 else { return method };
         let field = |name: &str| fields.iter().find(|(field, _)| **field == *name);
-        let (Some((_, point)), Some(_)) = (field("point"), field("reason")) else { return method };
-        let teller = if field("standard_errors").is_some() {
-            "told_fit"
-        } else if field("violation").is_some() {
-            "told_constrained"
-        } else {
-            "told"
+        let fits = |marks: &[&str]| marks.iter().all(|mark| field(mark).is_some());
+        let Some((_, teller, arguments)) = TELLERS.iter().find(|(marks, ..)| fits(marks)) else {
+            return method;
         };
+        let arguments = arguments.iter().filter_map(|name| Some(field(name)?.1.clone())).collect();
         let db = self.cx.db;
         let library = db.module(module);
-        let Some((teller, _)) = library.scope.values.get(&Name::new(teller)) else { return method };
+        let Some((teller, _)) = library.scope.values.get(&Name::new(*teller)) else {
+            return method;
+        };
         let (teller, span) = (*teller, method.span);
         let name = format!("{}.{}", library.name, db.def(def).name);
         let text = Term::new(
             TermKind::Lit(Lit::String(Name::new(&NotConverged::label(&db.sources, span, &name)))),
             span,
         );
-        let teller =
-            Term::new(TermKind::Global(self.cx.instance(teller, vec![point.clone()])), span);
+        let teller = Term::new(TermKind::Global(self.cx.instance(teller, arguments)), span);
         let x = self.cx.binder("x", ty.0.clone());
         let apply = |f: Term, arg: Term| Term::new(TermKind::App(Box::new(f), Box::new(arg)), span);
         let call = apply(method, var(&x, span));

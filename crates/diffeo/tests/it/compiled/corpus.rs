@@ -96,6 +96,7 @@ pub const ITERATES: &[&str] = &[
     "HS 71: two bounds, an equality and an inequality",
     "HS 43, 7, 39 and 100",
     "conjugate gradients",
+    "a density without a mode",
     "fits between bounds against SciPy's least_squares: no bound holds, one, another; a parameter at a bound has no error",
     "Misra1a",
 ];
