@@ -1,5 +1,7 @@
 //! Types of Jacobians: the result's type of a function with its argument's type in the place of each Real.
 //!
+//! In a declared type that place is in its arguments, `Maybe[Real]`: a Real in the declaration itself has none.
+//!
 //! They are known when the result's type is. Where an annotation names that type by a variable, each use of the
 //! definition decides; where nothing determines it, the function is one from arrays to arrays.
 
@@ -8,12 +10,16 @@ use super::error::Because;
 use super::Infer;
 use crate::types::{instantiate_params, DataIdx, Nest, Ty, TyVar, TypeClass};
 use diffeo_base::{Diagnostic, Name, Span};
+use std::collections::HashSet;
+
+/// How many declared types may be in a type.
+const MOST: usize = 200;
 
 /// Why a type has no type of Jacobians.
 enum NoNest {
     /// It is not known.
     Open(TyVar),
-    /// This declared type in it holds Reals.
+    /// The declaration of this type in it holds Reals.
     Declared(DataIdx),
 }
 
@@ -24,13 +30,16 @@ impl Infer<'_> {
             Err(NoNest::Open(v)) => return SolveStatus::Wait(vec![v]),
             Err(NoNest::Declared(data)) => {
                 let (text, data) = (self.show(&nest.of), self.db.data(data).name.clone());
+                let of = if *name == "hessian" { "argument" } else { "result" };
                 let message = format!("`{name}` cannot be taken at type {text}");
                 self.db.report(
                     Diagnostic::error("jacobian-type", span, message)
                         .note(format!(
-                            "a derivative of the argument's type stands for every Real, and a value of `{data}` may have any number of them"
+                            "a derivative stands in the place of every Real of the {of}, and the declaration of `{data}` has no place for it"
                         ))
-                        .help("`vjp(f, x)` and `jvp(f, x, dx)` work at every type; `ravel` makes an array of the Reals"),
+                        .help(format!(
+                            "make the Real a parameter of the type, `type {data}[r] = …`; or differentiate by an array of the Reals, `{name}(fn v -> f(unravel(x, v)))(ravel(x))`"
+                        )),
                 );
                 let _ = self.store().unify(&nest.out, &Ty::Error);
             }
@@ -58,12 +67,41 @@ impl Infer<'_> {
                     .into(),
             ),
             Ty::Array(s, t) => Ty::array(s, self.nested(&t, with)?),
-            t @ Ty::Data(d, _) => match self.has_real(&t, &mut Vec::new())? {
-                true => return Err(NoNest::Declared(d)),
-                false => t,
-            },
+            t @ Ty::Data(..) if !self.has_real(&t, &mut Vec::new())? => t,
+            Ty::Data(d, args) => {
+                let units: Vec<Ty> = args.iter().map(|_| Ty::Unit).collect();
+                let frame = Ty::Data(d, units.into());
+                if self.has_real(&frame, &mut Vec::new())? || !self.is_finite(&frame) {
+                    return Err(NoNest::Declared(d));
+                }
+                let args = args.iter().map(|t| self.nested(t, with));
+                Ty::Data(d, args.collect::<Result<Vec<_>, _>>()?.into())
+            }
             Ty::Var(v) => return Err(NoNest::Open(v)),
         })
+    }
+
+    /// Whether the declared types within one are finitely many: `type T[a] = A(T[(a, a)])` has ever larger ones.
+    fn is_finite(&mut self, ty: &Ty) -> bool {
+        let mut seen: HashSet<String> = HashSet::new();
+        let mut pending = vec![ty.clone()];
+        while let Some(ty) = pending.pop() {
+            match self.store().shallow(&ty) {
+                Ty::Tuple(ts) => pending.extend(ts.iter().cloned()),
+                Ty::Record(fs) => pending.extend(fs.iter().map(|(_, t)| t.clone())),
+                Ty::Array(_, t) => pending.push(Ty::clone(&t)),
+                Ty::Data(d, args) if seen.insert(self.show(&ty)) => {
+                    let constructors = &self.db.data(d).constructors;
+                    let fields = constructors.iter().flat_map(|c| &c.fields);
+                    pending.extend(fields.map(|t| instantiate_params(t, &args)));
+                }
+                _ => {}
+            }
+            if seen.len() > MOST {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether a Real is in a type.
