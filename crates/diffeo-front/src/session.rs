@@ -13,7 +13,7 @@ use crate::display::TypePrinter;
 use crate::not_converged::NotConverged;
 use crate::types::Ty as Inferred;
 use crate::{declare, elaborate, exhaustive, infer, library, resolve};
-use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span};
+use diffeo_base::{closest, deep, Diagnostic, FileId, Name, SourceMap, Span};
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::{Program, Ty};
 use diffeo_syntax::ast::{self, Item};
@@ -32,9 +32,12 @@ pub struct Session {
     db: Db,
     by_path: HashMap<PathBuf, ModuleId>,
     std: HashMap<Name, ModuleId>,
+    /// The text of a module of the library.
+    library: fn(&str) -> Option<&'static str>,
     /// Texts that stand for files, such as those that an editor has changed.
     overlays: HashMap<PathBuf, String>,
-    loading: Vec<Name>,
+    /// The modules whose imports are being loaded.
+    loading: Vec<ModuleId>,
     checked: usize,
     /// The syntax errors so far.
     syntax: Vec<Diagnostic>,
@@ -112,10 +115,16 @@ impl Default for Session {
 impl Session {
     /// A session with the prelude loaded.
     pub fn new() -> Session {
+        Session::with_library(library::source)
+    }
+
+    /// A session whose library has other texts.
+    fn with_library(library: fn(&str) -> Option<&'static str>) -> Session {
         let mut session = Session {
             db: Db::default(),
             by_path: HashMap::new(),
             std: HashMap::new(),
+            library,
             overlays: HashMap::new(),
             loading: Vec::new(),
             checked: 0,
@@ -193,9 +202,8 @@ impl Session {
         if let Some(id) = self.std.get(name) {
             return Some(*id);
         }
-        let text = library::source(name)?;
+        let text = (self.library)(name)?;
         let id = self.module(name, &format!("std/{name}.deo"), text.to_string(), None, true);
-        self.std.insert(name.clone(), id);
         if *name == "prelude" {
             self.db.prelude = Some(id);
         }
@@ -253,7 +261,10 @@ impl Session {
         if let Some(path) = &path {
             self.by_path.insert(path.clone(), id);
         }
-        self.loading.push(Name::new(name));
+        if std {
+            self.std.insert(Name::new(name), id);
+        }
+        self.loading.push(id);
         for item in &ast.items {
             if let Item::Import(import) = item {
                 if let Some(from) = self.import(id, import) {
@@ -296,27 +307,14 @@ impl Session {
                 );
                 return None;
             }
-            if let Some(id) = self.by_path.get(&key) {
-                if self.loading.contains(&self.db.module(*id).name) {
-                    self.db.report(
-                        Diagnostic::error(
-                            "import-cycle",
-                            span,
-                            format!(
-                                "the module `{name}` imports this one, directly or through others"
-                            ),
-                        )
-                        .help("move what both need into a third module"),
-                    );
-                    return None;
-                }
-                return Some(*id);
+            if let Some(id) = self.by_path.get(&key).copied() {
+                return self.no_circle(id, import);
             }
             let from = Path::new(self.db.sources.name(self.db.module(module).file));
             // Beside a link there may be another file of this name.
             let near = from.parent().map(|folder| folder.join(format!("{name}.deo")));
             let near = near.filter(|near| near.canonicalize().is_ok_and(|file| file == key));
-            return match self.load_from(&path, near.as_deref().unwrap_or(&path)) {
+            return match deep(|| self.load_from(&path, near.as_deref().unwrap_or(&path))) {
                 Ok(id) => Some(id),
                 Err(error) => {
                     let mut d = error.to_diagnostic();
@@ -327,7 +325,7 @@ impl Session {
             };
         }
         if let Some(id) = self.library(name) {
-            return Some(id);
+            return self.no_circle(id, import);
         }
         let hint = closest(name, library::MODULES.iter().map(|(n, _)| *n));
         let mut d = Diagnostic::error(
@@ -339,6 +337,24 @@ impl Session {
             d = d.help(format!("did you mean `{hint}`?"));
         }
         self.db.report(d);
+        None
+    }
+
+    /// The module that an import names, unless that one is being loaded: then it is among those that need the import.
+    fn no_circle(&mut self, from: ModuleId, import: &ast::Import) -> Option<ModuleId> {
+        if !self.loading.contains(&from) {
+            return Some(from);
+        }
+        let (name, span) = (&import.module.name, import.module.span);
+        let message = match self.loading.last() == Some(&from) {
+            true => format!("the module `{name}` imports itself"),
+            false => format!("the module `{name}` imports this one, directly or through others"),
+        };
+        let help = match self.loading.last() == Some(&from) {
+            true => "leave this line out: definitions of a file need no import in it",
+            false => "move what both need into a third module",
+        };
+        self.db.report(Diagnostic::error("import-cycle", span, message).help(help));
         None
     }
 
@@ -662,6 +678,31 @@ impl Session {
             .collect()
     }
 
+    /// The lines of the source on which those of the doc comments are, of each definition of
+    /// [`Session::documentation`]; from 0.
+    pub fn documentation_lines(&self, module: ModuleId) -> Vec<Vec<usize>> {
+        let m = self.db.module(module);
+        let sources = &self.db.sources;
+        let lines: Vec<&str> = sources.text(m.file).lines().collect();
+        let above = |span: Span| {
+            let before =
+                lines.iter().enumerate().take(sources.line_index(m.file, span.start as usize));
+            let blank = |line: &str| line.is_empty() || line.starts_with('#');
+            let block = before.rev().take_while(|(_, line)| blank(line.trim_start()));
+            let is_doc = |line: &str| line.starts_with("##") && !line.starts_with("###");
+            let docs = block.filter(|(_, line)| is_doc(line.trim_start())).map(|(i, _)| i);
+            let mut found: Vec<usize> = docs.collect();
+            found.reverse();
+            found
+        };
+        let items = m.ast.items.iter().filter_map(|item| match item {
+            Item::Def(def) => Some(above(def.span)),
+            Item::Type(ty) => Some(above(ty.span)),
+            Item::Import(_) => None,
+        });
+        items.collect()
+    }
+
     /// The variant types that a module declares: each with the names and numbers of fields of its constructors.
     pub fn variants(&self, module: ModuleId) -> Vec<(Name, Vec<(Name, usize)>)> {
         let own = self.db.datas.iter().filter(|data| data.module == module);
@@ -703,4 +744,25 @@ fn leads_out(path: &Path, file: &Path) -> bool {
         Some(_) | None => Path::new("."),
     };
     folder.canonicalize().is_ok_and(|folder| !file.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_of_the_library_in_a_circle_are_named() {
+        let texts = |name: &str| match name {
+            "left" => Some("import right\ndef x = right.y"),
+            "right" => Some("import left\ndef y = left.x"),
+            name => library::source(name),
+        };
+        let mut session = Session::with_library(texts);
+        session.load_text("main.deo", "import left\ndef main = left.x");
+        session.check();
+        let first = session.diagnostics().into_iter().next();
+        let first =
+            first.map(|d| (d.code, session.sources().name(d.primary.span.file).to_string()));
+        assert_eq!(first, Some(("import-cycle", "std/right.deo".to_string())));
+    }
 }

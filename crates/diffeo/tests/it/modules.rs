@@ -72,11 +72,46 @@ fn wrong_imports_are_named() {
     assert_eq!(member[0].0, "unknown-member");
     let cycle = codes("cycle", &[("a.deo", "import main"), ("main.deo", "import a")]);
     assert_eq!(cycle[0].0, "import-cycle");
+    let files = [("a.deo", "import b"), ("b.deo", "import c"), ("c.deo", "import a\nimport c")];
+    let cycle = codes("long-cycle", &[&files[..], &[("main.deo", "import a")]].concat());
+    let messages: Vec<&str> = cycle.iter().map(|(_, message)| message.as_str()).collect();
+    let first = "the module `a` imports this one, directly or through others";
+    assert_eq!(messages, [first, "the module `c` imports itself"]);
     let clash = codes(
         "clash",
         &[("shapes.deo", SHAPES), ("main.deo", "import shapes (area)\ndef area = 1")],
     );
     assert_eq!(clash[0].0, "duplicate-definition");
+}
+
+#[test]
+fn imports_are_as_deep_as_memory_allows() {
+    let last = 3000;
+    let mut files: Vec<(String, String)> = (0..last)
+        .map(|i| (format!("m{i}.deo"), format!("import m{}\ndef x = {i}", i + 1)))
+        .collect();
+    files.push((format!("m{last}.deo"), "def x = 0".to_string()));
+    files.push(("main.deo".to_string(), "import m0\ndef main = m0.x".to_string()));
+    let files: Vec<(&str, &str)> = files.iter().map(|(f, t)| (f.as_str(), t.as_str())).collect();
+    assert_eq!(codes("deep", &files), []);
+}
+
+#[test]
+fn a_program_is_not_the_module_of_its_name() {
+    let folder = std::env::temp_dir().join(format!("diffeo-modules-{}-ending", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    for (file, text) in [
+        ("c.txt", "import b\nimport c\ndef main = c.x"),
+        ("b.deo", "import c"),
+        ("c.deo", "def x = 1"),
+    ] {
+        std::fs::write(folder.join(file), text).expect("a temporary file");
+    }
+    let mut session = Session::new();
+    session.load_file(&folder.join("c.txt")).expect("it is there");
+    session.check();
+    std::fs::remove_dir_all(&folder).expect("the folder was made here");
+    assert!(session.diagnostics().is_empty(), "{:?}", session.diagnostics());
 }
 
 #[test]
