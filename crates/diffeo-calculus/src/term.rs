@@ -293,7 +293,8 @@ impl Term {
         children!(&self.kind, see, as_ref);
     }
 
-    fn each_child_mut(&mut self, mut see: impl FnMut(&mut Term)) {
+    /// Goes through the terms right below this one, in order, to change them.
+    pub fn each_child_mut(&mut self, mut see: impl FnMut(&mut Term)) {
         children!(&mut self.kind, see, as_mut);
     }
 }

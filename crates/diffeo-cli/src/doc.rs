@@ -1,6 +1,9 @@
 //! `diffeo doc`: the modules of the library, what is in them, and what a name means.
 //!
-//! All of it comes from the texts of the library that the program holds: what a module begins with, the doc comments.
+//! What it says of the library comes from the texts that the program holds: what a module begins with, the doc comments;
+//! of the language from a table, `doc/language.rs`.
+
+mod language;
 
 use crate::args::DocArgs;
 use crate::commands::{Setting, Shell};
@@ -9,7 +12,11 @@ use diffeo::{library, Session};
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{closest, Diagnostic, Span};
 use diffeo_front::query::SymbolKind;
+use language::{form, Form, FORMS};
 use serde_json::{json, Value as Json};
+
+/// What stands for a module in entries of the language.
+const LANGUAGE: &str = "language";
 
 /// A documented name.
 pub struct DocEntry {
@@ -27,9 +34,14 @@ impl DocEntry {
     /// The name with that of its module, if it needs one.
     fn qualified(&self) -> String {
         match self.module.as_str() {
-            "prelude" => self.name.clone(),
+            "prelude" | LANGUAGE => self.name.clone(),
             module => format!("{module}.{}", self.name),
         }
+    }
+
+    /// Whether it needs no import.
+    fn is_everywhere(&self) -> bool {
+        ["prelude", LANGUAGE].contains(&self.module.as_str())
     }
 
     /// Its doc comment.
@@ -59,7 +71,7 @@ impl DocEntry {
     pub fn shown(&self) -> String {
         let mut out = match self.kind {
             SymbolKind::Type => self.signature.clone(),
-            _ if self.module == "prelude" => self.signature.clone(),
+            _ if self.is_everywhere() => self.signature.clone(),
             _ => format!("{}.{}", self.module, self.signature),
         };
         out.push('\n');
@@ -69,7 +81,7 @@ impl DocEntry {
         for (e, value) in self.examples() {
             out += &format!("\n  > {e}\n  {value}\n");
         }
-        if self.module != "prelude" {
+        if !self.is_everywhere() {
             out += &format!("\n  In a program: import {}\n", self.module);
         }
         out
@@ -82,6 +94,7 @@ impl DocEntry {
             "module": self.module,
             "name": self.name,
             "kind": match self.kind {
+                _ if self.module == LANGUAGE => "form",
                 SymbolKind::Function => "function",
                 SymbolKind::Constant | SymbolKind::Variable => "constant",
                 SymbolKind::Type => "type",
@@ -104,8 +117,34 @@ pub fn examples(lines: &[String]) -> Vec<(usize, String, String)> {
     examples.collect()
 }
 
-/// The documented names of a module of the library.
+/// An entry of the language.
+fn entry(form: &Form) -> DocEntry {
+    let mut lines = vec![String::new()];
+    for word in form.about.split(' ') {
+        let last = lines.last_mut().filter(|line| line.chars().count() + word.len() < 98);
+        match last {
+            Some(line) if line.is_empty() => *line = word.to_string(),
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.push(word.to_string()),
+        }
+    }
+    for (expression, value) in form.examples {
+        lines.extend([format!("> {expression}"), value.to_string()]);
+    }
+    DocEntry {
+        module: LANGUAGE.to_string(),
+        name: form.names[0].to_string(),
+        kind: SymbolKind::Function,
+        signature: form.written.to_string(),
+        lines,
+    }
+}
+
+/// The documented names of a module of the library, or of the language.
 pub fn entries(session: &mut Session, module: &str) -> Vec<DocEntry> {
+    if module == LANGUAGE {
+        return FORMS.iter().map(entry).collect();
+    }
     let Some(id) = session.library_module(module) else { return Vec::new() };
     session.check();
     let symbols = session.symbols(id).into_iter().filter_map(|symbol| {
@@ -120,6 +159,9 @@ pub fn entries(session: &mut Session, module: &str) -> Vec<DocEntry> {
 
 /// What the text of a module begins with: its first sentence.
 fn about(module: &str) -> String {
+    if module == LANGUAGE {
+        return "The words and signs of the language, which need no import.".to_string();
+    }
     let text = library::source(module).unwrap_or_default();
     let lines = text.lines().map_while(|line| line.strip_prefix('#'));
     let text = lines.map(str::trim).collect::<Vec<&str>>().join(" ");
@@ -133,7 +175,7 @@ pub fn named(session: &mut Session, name: &str) -> Vec<DocEntry> {
     let modules = library::MODULES.iter().map(|(m, _)| *m);
     let modules = modules.filter(|m| module.is_none_or(|wanted| wanted == *m));
     let found = modules.flat_map(|m| entries(session, m)).filter(|entry| entry.name == last);
-    found.collect()
+    form(name).map(entry).into_iter().chain(found).collect()
 }
 
 /// What to say of a name that is not there.
@@ -146,13 +188,31 @@ pub fn unknown(session: &mut Session, name: &str) -> Diagnostic {
     }
     let last = |full: &str| full.rsplit('.').next().unwrap_or(full).to_string();
     let wanted = last(name);
-    let role = if name.starts_with("plot.") { Role::Plot } else { Role::Value };
-    let known = replacement(role, &wanted).or_else(|| replacement(Role::Plot, &wanted));
+    let roles = match name.starts_with("plot.") {
+        true => vec![Role::Plot],
+        false => vec![
+            Role::Value,
+            Role::Plot,
+            Role::Word,
+            Role::Infix,
+            Role::Item,
+            Role::Sign,
+            Role::Constructor,
+            Role::Type,
+            Role::Member,
+        ],
+    };
+    let known = roles.into_iter().find_map(|role| {
+        let text = if role == Role::Sign { name } else { &wanted };
+        replacement(role, text)
+    });
     if let Some(help) = known {
         let message = format!("the library has nothing called `{name}`");
         return Diagnostic::error("unknown-name", Span::NONE, message).help(help);
     }
     let mut near: Vec<&String> = Vec::new();
+    let words = FORMS.iter().flat_map(|form| form.names);
+    all.extend(words.filter(|word| word.len() > 2).map(|word| word.to_string()));
     let lasts: Vec<String> = all.iter().map(|full| last(full)).collect();
     if let Some(hit) = closest(&wanted, lasts.iter().map(String::as_str)) {
         near.extend(all.iter().filter(|full| last(full) == hit));
@@ -171,11 +231,21 @@ pub fn unknown(session: &mut Session, name: &str) -> Diagnostic {
     }
 }
 
+/// The modules of the library, and the language.
+fn all_modules() -> impl Iterator<Item = &'static str> {
+    library::MODULES.iter().map(|(module, _)| *module).chain([LANGUAGE])
+}
+
+/// Whether it is one of them.
+pub fn is_module(name: &str) -> bool {
+    all_modules().any(|module| module == name)
+}
+
 /// The list of modules.
 pub fn modules() -> String {
     let width = library::MODULES.iter().map(|(m, _)| m.len()).max().unwrap_or(0);
     let mut out = String::new();
-    for (module, _) in library::MODULES {
+    for module in all_modules() {
         out += &format!("{module:width$}  {}\n", about(module));
     }
     out
@@ -194,11 +264,9 @@ pub fn module(session: &mut Session, name: &str) -> String {
 pub fn doc(args: &DocArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
     let session = &mut shell.session;
-    let is_module = |name: &str| library::MODULES.iter().any(|(m, _)| *m == name);
     let (text, data) = match args.name.as_deref() {
         None => {
-            let all = library::MODULES.iter();
-            let all = all.map(|(m, _)| json!({ "module": m, "about": about(m) }));
+            let all = all_modules().map(|m| json!({ "module": m, "about": about(m) }));
             (modules(), all.collect::<Vec<Json>>())
         }
         Some(name) if is_module(name) => {
@@ -219,5 +287,26 @@ pub fn doc(args: &DocArgs, setting: Setting) -> Result<(), Stop> {
     match args.json {
         true => print::text(&Json::from(data).to_string()),
         false => print::text(&text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use diffeo::Kinks;
+    use diffeo_calculus::show::show;
+
+    #[test]
+    fn examples_of_the_language_have_their_values() {
+        let fresh = Session::new();
+        for (expression, wanted) in FORMS.iter().flat_map(|form| form.examples) {
+            let mut session = fresh.clone();
+            let it = session.expression(None, expression);
+            let entry = it.and_then(|it| session.entry(it, "it"));
+            let Some(entry) = entry else { panic!("{expression}: {:?}", session.diagnostics()) };
+            let value = session.run(&entry, None, Kinks::Ignore).result;
+            let value = value.unwrap_or_else(|e| panic!("{expression}: {}", e.message));
+            assert_eq!(show(&value, &entry.ty, &entry.program.datas), *wanted, "{expression}");
+        }
     }
 }

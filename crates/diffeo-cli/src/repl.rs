@@ -18,6 +18,8 @@ use diffeo::plot::show;
 use diffeo::{Cpu, Entry, ModuleId};
 use diffeo_base::{Diagnostic, FileId, Span};
 use diffeo_calculus::value::Value;
+use diffeo_syntax::ast::{Binding, ExprId, ExprKind, Item, PatId, PatKind};
+use diffeo_syntax::TokenClass;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -41,6 +43,8 @@ enum Input {
     Command(String),
     Expression(String),
     Definitions(String),
+    /// `let` without `in`, that is no definition of one name, and the names that it binds.
+    Bindings(String, Vec<String>),
 }
 
 /// A session and the module whose scope the next input has.
@@ -137,8 +141,12 @@ fn input(text: &str) -> Input {
     let Some(as_expression) = wrong(trimmed, false) else {
         return Input::Expression(trimmed.to_string());
     };
+    if let Some(bindings) = bindings(trimmed) {
+        return bindings;
+    }
     // `let x = e` without a body, and `x = e`.
-    let as_definition = match trimmed.strip_prefix("let ") {
+    let rest = trimmed.strip_prefix("let ").map(str::trim_start);
+    let as_definition = match rest.map(|rest| rest.strip_prefix("rec ").unwrap_or(rest)) {
         Some(rest) => format!("def {rest}"),
         None => format!("def {trimmed}"),
     };
@@ -152,6 +160,70 @@ fn input(text: &str) -> Input {
             Input::Definitions(as_definition)
         }
         Some(_) => Input::Expression(trimmed.to_string()),
+    }
+}
+
+/// What `let` without `in` is, if it is complete. A definition knows itself, what a `let` binds does not: there its name is
+/// one from before.
+fn bindings(text: &str) -> Option<Input> {
+    let closed = format!("{text}\nin ()");
+    let (ast, found) = diffeo_syntax::parse_expression(FileId(0), &closed);
+    if !text.starts_with("let") || found.iter().any(Diagnostic::is_error) {
+        return None;
+    }
+    let Item::Def(def) = ast.items.first()? else { return None };
+    let ExprKind::Let { bindings, .. } = &ast.exprs[def.body].kind else { return None };
+    let mut names: Vec<String> = Vec::new();
+    let mut pending: Vec<PatId> = Vec::new();
+    for binding in bindings.iter().rev() {
+        pending.push(match binding {
+            Binding::Value { pat, .. } => *pat,
+            Binding::Function { name, .. } => *name,
+        });
+    }
+    while let Some(pat) = pending.pop() {
+        match &ast.pats[pat].kind {
+            PatKind::Var(name) if !names.iter().any(|known| *known == **name) => {
+                names.push(name.to_string());
+            }
+            PatKind::Tuple(parts) => pending.extend(parts.iter().rev()),
+            PatKind::Record(fields) => pending.extend(fields.iter().rev().map(|(_, pat)| pat)),
+            PatKind::Con { arg, .. } => pending.extend(arg),
+            PatKind::Cons(first, rest) => pending.extend([rest, first]),
+            PatKind::Annot(pat, _) => pending.push(*pat),
+            _ => {}
+        }
+    }
+    let same = |value: ExprId, name: &str| {
+        let span = ast.exprs[value].span;
+        let mut value =
+            closed.get(span.start as usize..span.end as usize).unwrap_or("").to_string();
+        for (range, class) in diffeo_syntax::classes(&value.clone()).into_iter().rev() {
+            if matches!(class, TokenClass::Text | TokenClass::Comment) {
+                value.replace_range(range, " ");
+            }
+        }
+        value.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '\'').any(|w| w == name)
+    };
+    match (bindings.as_slice(), names.as_slice()) {
+        (_, []) => Some(Input::Expression(closed)),
+        ([Binding::Function { recursive: true, .. }], _) => None,
+        ([Binding::Function { body: value, .. } | Binding::Value { value, .. }], [name])
+            if !same(*value, name) && is_simple(&ast, &bindings[0]) =>
+        {
+            None
+        }
+        _ => Some(Input::Bindings(text.to_string(), names)),
+    }
+}
+
+/// Whether a binding is one of a name, which a definition may have, too.
+fn is_simple(ast: &diffeo_syntax::ast::Module, binding: &Binding) -> bool {
+    match binding {
+        Binding::Function { .. } => true,
+        Binding::Value { pat, .. } => {
+            matches!(&ast.pats[*pat].kind, PatKind::Var(_) | PatKind::Annot(..))
+        }
     }
 }
 
@@ -176,7 +248,7 @@ fn meant(text: &str) -> Option<&'static str> {
 /// Whether an input goes on with the next line.
 fn is_open(text: &str) -> bool {
     match input(text) {
-        Input::Nothing | Input::Command(_) => false,
+        Input::Nothing | Input::Command(_) | Input::Bindings(..) => false,
         // A doc comment belongs to what follows.
         Input::Definitions(text) if text.lines().all(|line| line.trim_start().starts_with('#')) => {
             true
@@ -194,6 +266,7 @@ impl Repl {
             Input::Command(command) => self.command(&command),
             Input::Expression(text) => self.guarded(|repl| repl.expression(&text)),
             Input::Definitions(text) => self.guarded(|repl| repl.definitions(&text)),
+            Input::Bindings(text, names) => self.guarded(|repl| repl.bindings(&text, &names)),
         }
     }
 
@@ -224,6 +297,15 @@ impl Repl {
         let place = std::env::current_dir().ok().map(|folder| folder.join("<input>"));
         let session = &mut self.shell.session;
         let module = session.definitions_in(self.context, place, text);
+        self.defined(module)
+    }
+
+    fn bindings(&mut self, text: &str, names: &[String]) -> Result<(), Stop> {
+        let module = self.shell.session.bindings(self.context, text, names);
+        self.defined(module)
+    }
+
+    fn defined(&mut self, module: Option<ModuleId>) -> Result<(), Stop> {
         self.shell.flush()?;
         let module = module.ok_or(Stop::Refused)?;
         self.context = Some(module);
@@ -258,19 +340,20 @@ impl Repl {
         print::text(&shown)
     }
 
-    /// Runs an entry point on the constants of the session.
+    /// Runs an entry point on the constants of the session: the entry point as it was, and its value.
     fn evaluate(&mut self, entry: Entry) -> Result<(Entry, Value), Stop> {
         let how = Evaluation { ..self.how };
         let (cpu, shell) = (self.cpu, &mut self.shell);
-        let entry = self.constants.put(entry, &mut |constant| {
+        let whole = entry.clone();
+        let (entry, argument) = self.constants.put(entry, &mut |constant, argument| {
             watch::doing(format!("evaluating `{}`", constant.name), Asks::Always);
-            let run = shell.attempt(constant, None, &how, cpu);
+            let run = shell.attempt(constant, argument, &how, cpu);
             let value = run.result.ok()?;
             shell.took(run.operations, run.warnings, how.kinks);
             Some(value)
         });
-        let value = self.shell.evaluate(&entry, None, &how, self.cpu)?;
-        Ok((entry, value))
+        let value = self.shell.evaluate(&entry, argument, &how, self.cpu)?;
+        Ok((whole, value))
     }
 
     /// The value of a checked expression, as it is shown.
@@ -341,6 +424,15 @@ mod tests {
             assert_eq!(input(text), Input::Definitions(text.into()));
         }
         assert_eq!(input("let x = 1"), Input::Definitions("def x = 1".into()));
+        assert_eq!(
+            input("let rec f(n: Int) = f(n)"),
+            Input::Definitions("def f(n: Int) = f(n)".into())
+        );
+        for text in ["let x = x + 1", "let (x, _) = (1, 2)", "let f(y) = x\nlet x = f(1)"] {
+            let Input::Bindings(same, names) = input(text) else { panic!("{text}") };
+            assert!(same == text && names.contains(&"x".to_string()), "{names:?}");
+        }
+        assert_eq!(input("let x = \"x\""), Input::Definitions("def x = \"x\"".into()));
         assert_eq!(input("x = 1"), Input::Definitions("def x = 1".into()));
         assert_eq!(input("f(x: Real) = x"), Input::Definitions("def f(x: Real) = x".into()));
         for text in ["1 +* 2", "a == b == c", "x := 3", "sin 1.0", "1, 2"] {
@@ -359,6 +451,8 @@ mod tests {
             "[1,",
             "let x = 1 in",
             "let x =",
+            "let (x, y) =",
+            "let rec f(x) =",
             "x =",
             "def f(x) =",
             "if a then b",
@@ -370,7 +464,18 @@ mod tests {
         ] {
             assert!(is_open(text), "{text}");
         }
-        for text in ["1", "1 + * 2", ")", "def f(x) = x", "let x = 1", ":type (", "\"abc", "# a"] {
+        for text in [
+            "1",
+            "1 + * 2",
+            ")",
+            "def f(x) = x",
+            "let x = 1",
+            "let (x, y) = z",
+            "let x = x",
+            ":type (",
+            "\"abc",
+            "# a",
+        ] {
             assert!(!is_open(text), "{text}");
         }
     }

@@ -25,12 +25,14 @@ const TEST: &str = "test_";
 struct TestCase {
     /// As it is shown.
     name: String,
+    /// Its line, from 0, if that is known.
+    line: Option<usize>,
     what: TestKind,
 }
 
 enum TestKind {
     /// The definition of this name.
-    Test(String),
+    Test,
     /// An expression, and its value as it is printed.
     Example { expression: String, value: String },
 }
@@ -41,6 +43,8 @@ struct Count {
     passed: usize,
     failed: usize,
     left_out: usize,
+    /// Whether there is more, which has not run since time was up.
+    is_stopped: bool,
 }
 
 /// `diffeo test`
@@ -63,6 +67,10 @@ pub fn test(args: &TestArgs, setting: Setting) -> Result<(), Stop> {
     let limits = shell.setting.limits.clone();
     let fresh = shell.session.clone();
     for path in files {
+        if limits.check().is_err() {
+            count.is_stopped = true;
+            break;
+        }
         // A program of its own: what is wrong with one says nothing of others.
         shell.session = fresh.clone();
         match shell.checked(&path) {
@@ -79,9 +87,12 @@ pub fn test(args: &TestArgs, setting: Setting) -> Result<(), Stop> {
         let files = if refused == 1 { "file" } else { "files" };
         summary += &format!(", {refused} {files} refused");
     }
+    if count.is_stopped {
+        summary += ", the rest not run,";
+    }
     print::text(&format!("{summary} in {:.2} s", start.elapsed().as_secs_f64()))?;
     match count.failed + refused {
-        0 => Ok(()),
+        0 if !count.is_stopped => Ok(()),
         _ => Err(Stop::Refused),
     }
 }
@@ -119,7 +130,8 @@ fn file(
     count: &mut Count,
 ) -> Result<(), Stop> {
     let mut cases = Vec::new();
-    for (name, lines) in shell.session.documentation(module) {
+    let places = shell.session.documentation_lines(module);
+    for ((name, lines), places) in shell.session.documentation(module).into_iter().zip(places) {
         let lines: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
         for (i, expression, value) in examples(&lines) {
             let number = lines[..i].iter().filter(|line| line.trim().starts_with("> ")).count();
@@ -127,16 +139,23 @@ fn file(
                 0 => format!("{name}, example"),
                 n => format!("{name}, example {}", n + 1),
             };
-            cases.push(TestCase { name, what: TestKind::Example { expression, value } });
+            let line = places.get(i).copied().filter(|_| places.len() == lines.len());
+            cases.push(TestCase { name, line, what: TestKind::Example { expression, value } });
         }
     }
+    let symbols = shell.session.symbols(module);
     for name in shell.session.definitions(module) {
         if name.starts_with(TEST) {
-            let name = name.to_string();
-            cases.push(TestCase { name: name.clone(), what: TestKind::Test(name) });
+            let symbol = symbols.iter().find(|symbol| symbol.name == name);
+            let line = symbol.map(|s| shell.session.sources().line_column(s.spans[0]).line - 1);
+            cases.push(TestCase { name: name.to_string(), line, what: TestKind::Test });
         }
     }
     for case in cases {
+        if limits.check().is_err() {
+            count.is_stopped = true;
+            break;
+        }
         if args.only.as_ref().is_some_and(|only| !case.name.contains(only.as_str())) {
             count.left_out += 1;
             continue;
@@ -144,13 +163,15 @@ fn file(
         shell.setting.limits = limits.clone();
         let before = shell.session.clone();
         let failure = match &case.what {
-            TestKind::Test(name) => of_test(shell, module, name, args.engine),
+            TestKind::Test => of_test(shell, module, &case.name, args.engine),
             TestKind::Example { expression, value } => {
-                of_example(shell, module, expression, value, args.engine)
+                of_example(shell, module, case.line, expression, value, args.engine)
             }
         };
         shell.session = before;
-        let name = printable(&format!("{}: {}", path.display(), case.name)).into_owned();
+        let line = case.line.filter(|_| failure.is_some());
+        let line = line.map_or(String::new(), |line| format!(":{}", line + 1));
+        let name = printable(&format!("{}{line}: {}", path.display(), case.name)).into_owned();
         match failure {
             None => {
                 count.passed += 1;
@@ -163,21 +184,26 @@ fn file(
                 print::text(&format!("FAILED  {name}{why}"))?;
             }
         }
-        if limits.check().is_err() {
-            return Err(Stop::Refused);
-        }
     }
     Ok(())
 }
 
 /// The reason why a test failed; empty if a message has said it already.
 fn of_test(shell: &mut Shell, module: ModuleId, name: &str, engine: EngineArg) -> Option<String> {
+    let other = |shell: &Shell| {
+        let ty = shell.session.type_of(module, name).unwrap_or_default();
+        Some(format!(
+            "a test is a Bool or (), or a function of () that gives one, but this is {ty}"
+        ))
+    };
+    if shell.session.is_function(module, name) {
+        return other(shell);
+    }
     let Ok(entry) = shell.entry(module, name) else { return Some(String::new()) };
     if !matches!(entry.ty, Ty::Bool | Ty::Unit)
         && !matches!(&entry.ty, Ty::Fun(f) if f.0 == Ty::Unit && matches!(f.1, Ty::Bool | Ty::Unit))
     {
-        let ty = shell.session.type_of(module, name).unwrap_or_default();
-        return Some(format!("a test is a Bool or (), but this is {ty}"));
+        return other(shell);
     }
     match value(shell, &entry, engine) {
         Err(_) => Some(String::new()),
@@ -190,11 +216,15 @@ fn of_test(shell: &mut Shell, module: ModuleId, name: &str, engine: EngineArg) -
 fn of_example(
     shell: &mut Shell,
     module: ModuleId,
+    line: Option<usize>,
     expression: &str,
     wanted: &str,
     engine: EngineArg,
 ) -> Option<String> {
-    let found = shell.session.expression(Some(module), expression);
+    let found = match line {
+        Some(line) => shell.session.example(module, line),
+        None => shell.session.expression(Some(module), expression),
+    };
     if shell.flush().is_err() {
         return Some(format!("> {expression}"));
     }

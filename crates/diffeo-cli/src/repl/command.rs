@@ -127,7 +127,7 @@ impl Repl {
                 return print::text(&printable(&text));
             }
         }
-        if diffeo::library::MODULES.iter().any(|(module, _)| *module == name) {
+        if doc::is_module(name) {
             return print::text(&doc::module(&mut self.shell.session, name));
         }
         let found = doc::named(&mut self.shell.session, name);

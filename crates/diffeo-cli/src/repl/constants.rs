@@ -1,28 +1,42 @@
 //! The constants of a session: each is computed when an input first needs it, and kept.
 //!
-//! What comes in: an entry point. What goes out: the entry point in whose program the constants are literals of their values. A
-//! constant is known by where it is defined and by its name, which has its type arguments. What no literal can be (a function, an
-//! empty array whose rows have a length), and what is too long for one, is computed anew at each input: at the first one that
-//! needs it twice, to see that it is so.
+//! What comes in: an entry point. What goes out: the entry point in whose program the constants are literals of their values; those
+//! that are too long for a literal, or that none can be (an empty array whose rows have a length), are its argument, which the
+//! functions that need them pass on. A constant is known by where it is defined and by its name, which has its type arguments. What
+//! holds functions is computed anew at each input.
 
 use diffeo::{Entry, Session};
 use diffeo_base::{deep, Name, Span};
-use diffeo_calculus::term::{GlobalId, Lit, Program, Term, TermKind};
+use diffeo_calculus::term::{
+    next_variable, Binder, Global, GlobalId, Lit, Program, Term, TermKind, Var,
+};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::typing::first_order;
 use diffeo_calculus::value::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// How many Reals, Ints, constructors and so on a literal may have.
 const MOST: usize = 100_000;
 
-/// The values that are known; none of constants that are computed anew.
+/// The value of a constant, and how programs get it.
+#[derive(Clone)]
+enum Known {
+    Literal(Value),
+    Argument(Value),
+    /// It is computed anew.
+    Anew,
+}
+
+/// The constants that were computed.
 #[derive(Clone, Default)]
-pub struct Constants(HashMap<(Span, Name), Option<Value>>);
+pub struct Constants(HashMap<(Span, Name), Known>);
+
+/// What computes an entry point of an argument, if it has one.
+type Run<'r> = dyn FnMut(&Entry, Option<Value>) -> Option<Value> + 'r;
 
 impl Constants {
-    /// Keeps the value of an entry point.
+    /// Keeps the value of an entry point, as it was before it was put constants into.
     pub fn keep(&mut self, entry: &Entry, value: &Value) {
         let global = &entry.program.globals[entry.global.0 as usize];
         if !is_function(&global.body) {
@@ -34,12 +48,17 @@ impl Constants {
         let global = &program.globals[id.0 as usize];
         let mut left = MOST;
         let found = literal(value, &global.ty, &program.datas, global.span, &mut left);
-        self.0.insert((global.span, global.name.clone()), found.map(|_| value.clone()));
+        let known = match found {
+            Some(_) => Known::Literal(value.clone()),
+            None if first_order(&global.ty, program) => Known::Argument(value.clone()),
+            None => Known::Anew,
+        };
+        self.0.insert(key(global), known);
     }
 
-    /// An entry point whose constants are literals. Those that are not known yet are computed by `run`; one that fails is left to
-    /// the run of the entry point, which may not need it.
-    pub fn put(&mut self, entry: Entry, run: &mut dyn FnMut(&Entry) -> Option<Value>) -> Entry {
+    /// An entry point that has the values of its constants, some of them as the argument. Those that are not known yet are
+    /// computed by `run`; one that fails is left to the run of the entry point, which may not need it.
+    pub fn put(&mut self, entry: Entry, run: &mut Run<'_>) -> (Entry, Option<Value>) {
         let mut program = Program::clone(&entry.program);
         for id in order(&entry.program, entry.global) {
             let global = program.globals[id.0 as usize].clone();
@@ -47,8 +66,7 @@ impl Constants {
             if is_library || is_plain(&global.body) || !first_order(&global.ty, &program) {
                 continue;
             }
-            let key = (global.span, global.name.clone());
-            if !self.0.contains_key(&key) {
+            if !self.0.contains_key(&key(&global)) {
                 let own = Entry {
                     program: Rc::new(program.clone()),
                     global: id,
@@ -59,11 +77,12 @@ impl Constants {
                     fields: Vec::new(),
                     orders: entry.orders.clone(),
                 };
-                if let Some(value) = run(&own) {
+                let (own, argument) = self.with_argument(own);
+                if let Some(value) = run(&own, argument) {
                     self.insert(&program, id, &value);
                 }
             }
-            let Some(Some(value)) = self.0.get(&key) else { continue };
+            let Some(Known::Literal(value)) = self.0.get(&key(&global)) else { continue };
             let mut left = MOST;
             let body = literal(value, &global.ty, &program.datas, global.body.span, &mut left);
             if let Some(body) = body {
@@ -72,12 +91,123 @@ impl Constants {
                 program.globals[id.0 as usize] = Rc::new(known);
             }
         }
-        Entry { program: Rc::new(program), ..entry }
+        self.with_argument(Entry { program: Rc::new(program), ..entry })
+    }
+
+    /// An entry point whose constants that no literals can be are its argument.
+    fn with_argument(&self, entry: Entry) -> (Entry, Option<Value>) {
+        if matches!(entry.ty, Ty::Fun(_)) {
+            return (entry, None);
+        }
+        let globals = &entry.program.globals;
+        let long = |id: &GlobalId| match self.0.get(&key(&globals[id.0 as usize])) {
+            Some(Known::Argument(value)) => Some(value),
+            _ => None,
+        };
+        // What the definitions need that the entry point reaches.
+        let mut needs: BTreeMap<GlobalId, Vec<GlobalId>> = BTreeMap::new();
+        let mut pending = vec![entry.global];
+        while let Some(id) = pending.pop() {
+            if needs.contains_key(&id) {
+                continue;
+            }
+            let (mut found, mut terms) = (Vec::new(), vec![&globals[id.0 as usize].body]);
+            while let Some(term) = terms.pop() {
+                if let TermKind::Global(needed) = term.kind {
+                    found.push(needed);
+                    if needed == entry.global || long(&needed).is_none() {
+                        pending.push(needed);
+                    }
+                }
+                term.each_child(|child| terms.push(child));
+            }
+            needs.insert(id, found);
+        }
+        let mut given: Vec<GlobalId> =
+            needs.values().flatten().copied().filter(|id| !needs.contains_key(id)).collect();
+        given.sort();
+        given.dedup();
+        if given.is_empty() {
+            return (entry, None);
+        }
+        // The definitions that pass it on.
+        let mut passing: BTreeSet<GlobalId> = BTreeSet::new();
+        loop {
+            let more = needs.iter().filter(|(id, needed)| {
+                let needs_it = |id: &GlobalId| given.contains(id) || passing.contains(id);
+                !passing.contains(id) && needed.iter().any(needs_it)
+            });
+            let more: Vec<GlobalId> = more.map(|(id, _)| *id).collect();
+            if more.is_empty() {
+                break;
+            }
+            passing.extend(more);
+        }
+        // A constant that holds functions would be computed at each use.
+        let is_other = |id: &GlobalId| !is_function(&globals[id.0 as usize].body);
+        if passing.iter().any(|id| *id != entry.global && is_other(id)) {
+            return (entry, None);
+        }
+        let types: Vec<Ty> = given.iter().map(|id| globals[id.0 as usize].ty.clone()).collect();
+        let values: Vec<Value> = given.iter().filter_map(long).cloned().collect();
+        let (ty, value) = match (types.as_slice(), values.as_slice()) {
+            ([ty], [value]) => (ty.clone(), value.clone()),
+            _ => (Ty::Tuple(types.into()), Value::tuple(values)),
+        };
+        let mut program = Program::clone(&entry.program);
+        let mut variables = next_variable(globals)..;
+        let mut binder = |name: &str, ty: &Ty| {
+            let id = variables.next().unwrap_or_default();
+            Binder { var: Var { name: Name::new(name), id }, ty: ty.clone() }
+        };
+        let function = |global: &Global, parameter: Binder, body: Term| {
+            let (ty, span) = (Ty::fun(parameter.ty.clone(), global.ty.clone()), body.span);
+            let body = Term::new(TermKind::Lam(parameter, Box::new(body)), span);
+            Rc::new(Global { name: global.name.clone(), ty, body, span: global.span })
+        };
+        for (i, global) in globals.iter().enumerate() {
+            // What is not needed any more is a function, which nothing evaluates, of no types that have changed.
+            if !needs.contains_key(&GlobalId(i as u32)) {
+                let nothing = Term::new(TermKind::Lit(Lit::Unit), global.body.span);
+                let unit = Global { ty: Ty::Unit, ..Global::clone(global) };
+                program.globals[i] = function(&unit, binder("unused", &Ty::Unit), nothing);
+            }
+        }
+        for id in &passing {
+            let global = &globals[id.0 as usize];
+            let (argument, mut body) = (binder("known", &ty), global.body.clone());
+            pass(&mut body, &argument, &given, &passing);
+            program.globals[id.0 as usize] = function(global, argument, body);
+        }
+        let ty = Ty::fun(ty, entry.ty.clone());
+        (Entry { program: Rc::new(program), ty, ..entry }, Some(value))
     }
 
     /// Drops the values of definitions whose files an input that was refused has taken back.
     pub fn go_back(&mut self, session: &Session) {
         self.0.retain(|(span, _), _| session.sources().has(span.file));
+    }
+}
+
+fn key(global: &Global) -> (Span, Name) {
+    (global.span, global.name.clone())
+}
+
+/// Takes constants out of the argument, and gives it to the functions that need it.
+fn pass(term: &mut Term, argument: &Binder, given: &[GlobalId], passing: &BTreeSet<GlobalId>) {
+    let span = term.span;
+    let variable = || Term::new(TermKind::Var(argument.var.clone()), span);
+    let TermKind::Global(id) = term.kind else {
+        return term.each_child_mut(|child| deep(|| pass(child, argument, given, passing)));
+    };
+    if let Some(i) = given.iter().position(|known| *known == id) {
+        *term = match given.len() {
+            1 => variable(),
+            _ => Term::new(TermKind::Proj(argument.ty.clone(), i, Box::new(variable())), span),
+        };
+    } else if passing.contains(&id) {
+        let function = Term::new(TermKind::Global(id), span);
+        *term = Term::new(TermKind::App(Box::new(function), Box::new(variable())), span);
     }
 }
 
@@ -88,7 +218,7 @@ fn is_function(body: &Term) -> bool {
 /// Whether a definition is a function, or a literal already.
 fn is_plain(body: &Term) -> bool {
     match &body.kind {
-        TermKind::Lam(..) | TermKind::Lit(_) | TermKind::Global(_) => true,
+        TermKind::Lam(..) | TermKind::Lit(_) => true,
         TermKind::Tuple(_, parts) | TermKind::Array(_, parts) | TermKind::Con(_, _, _, parts) => {
             deep(|| parts.iter().all(is_plain))
         }

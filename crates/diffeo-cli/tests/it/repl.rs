@@ -139,21 +139,84 @@ from_maybe(2, none)
 let empty = trace(\"empty\", [[1.0]][0..0])
 length(empty)
 length(empty) + 1
+let long = iota(200000 + trace(\"long\", 0))[7..200000]
+let other = [real(i + trace(\"other\", 1) - 1) for i in long[0..1]] ++ [real(i) for i in long[1..length(long)]]
+def at(i: Int) = real(long[i]) + other[i]
+map(at, [0, 1])
+def back(n: Int) -> Real = if n == 0 then other[0] else back(n - 1)
+grad(fn x -> x * back(3))(1.0)
+(length(long), other[2], length(empty))
+:grad fn x -> x * other[1] at 3.0
+def held = let first = long[0] in fn x -> x * real(first)
+held(2.0)
+other[1]
 ";
     let done = Folder::new().run_with(&["repl"], input);
     assert_eq!(done.status, 0, "{done:?}");
     let lines: Vec<&str> = done.err.lines().collect();
     let labels: Vec<&str> = lines.iter().filter_map(|line| line.split(':').next()).collect();
-    // A polymorphic constant has a value for each type. No literal is an empty array of rows: that is seen when it is
-    // computed for the first time.
-    let once = ["computed", "scaled", "shown", "anew", "none", "none"];
-    let expected: Vec<&str> = once.into_iter().chain(["empty"; 3]).collect();
-    assert_eq!(labels, expected, "{}", done.err);
-    for part in
-        ["value     6.0\ngradient  2.0", "((Just(1.5), list[true], \"a\"), 0.0)\n", "\n14\n"]
-    {
+    // A polymorphic constant has a value for each type.
+    let once =
+        ["computed", "scaled", "shown", "anew", "none", "none", "empty", "long", "other", "long"];
+    assert_eq!(labels, once, "{}", done.err);
+    for part in [
+        "value     6.0\ngradient  2.0",
+        "((Just(1.5), list[true], \"a\"), 0.0)\n",
+        "\n14\n",
+        "\n[14.0, 16.0]\n",
+        "\n7.0\n(199993, 9.0, 0)\n",
+        "value     24.0\ngradient  8.0",
+        "held : Real -> Real\n14.0\n8.0\n",
+    ] {
         assert!(done.out.contains(part), "{part}: {}", done.out);
     }
+}
+
+#[test]
+fn what_let_binds_without_in_stays() {
+    let input = "\
+let x = 1.0
+let x = x + 1.0
+x
+let rec fact(n: Int) -> Int = if n == 0 then 1 else n * fact(n - 1)
+fact(5)
+5
+let (p, {q, r = _}) = trace(\"once\", (1, {q = \"a\", r = 2}))
+(p, q)
+it
+let x(y: Real) = x * y
+x(3.0)
+let a = 2 let b = a + 1
+a * b
+let (u, v) =
+  (1, 2)
+u + v
+let _ = 3
+";
+    let done = Folder::new().run_with(&["repl"], input);
+    let said = "\
+x : Real
+x : Real
+2.0
+fact : Int -> Int
+120
+5
+p : Int
+q : String
+(1, \"a\")
+(1, \"a\")
+x : Real -> Real
+6.0
+a : Int
+b : Int
+6
+u : Int
+v : Int
+3
+()
+";
+    assert_eq!((done.status, &*done.out), (0, said), "{done:?}");
+    assert_eq!(done.err.matches("once").count(), 1, "{}", done.err);
 }
 
 #[test]

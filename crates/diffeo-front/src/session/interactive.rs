@@ -4,7 +4,7 @@ use crate::db::ModuleId;
 use crate::display::scheme;
 use crate::types::Ty as Inferred;
 use crate::{library, Session};
-use diffeo_base::Name;
+use diffeo_base::{FileId, Name};
 use diffeo_syntax::ast::Item;
 use std::path::PathBuf;
 
@@ -29,7 +29,59 @@ impl Session {
             })
             .collect();
         let file = self.db.sources.add("<expression>", text);
-        let (ast, diagnostics) = diffeo_syntax::parse_expression(file, text);
+        self.expression_in(context, (file, text), text, modules)
+    }
+
+    /// A module that defines the names that a `let` without `in` binds.
+    pub fn bindings(
+        &mut self,
+        context: Option<ModuleId>,
+        text: &str,
+        names: &[String],
+    ) -> Option<ModuleId> {
+        let values = self.expression(context, &format!("{text}\nin ({})", names.join(", ")))?;
+        let definitions = names.iter().enumerate().map(|(i, name)| match names.len() {
+            1 => format!("def {name} = it\n"),
+            _ => format!("def {name} = it.{i}\n"),
+        });
+        let id = self.definitions_in(Some(values), None, &definitions.collect::<String>())?;
+        // `it` stays what it was.
+        let it = context.and_then(|it| self.db.module(it).scope.values.get("it").copied());
+        let scope = &mut self.db.module_mut(id).scope.values;
+        if !names.iter().any(|name| name == "it") {
+            match it {
+                Some(it) => drop(scope.insert(Name::new("it"), it)),
+                None => drop(scope.remove("it")),
+            }
+        }
+        Some(id)
+    }
+
+    /// As [`Session::expression`], of an expression that stands in the module's text: on this line, from 0, behind
+    /// the sign of an example.
+    pub fn example(&mut self, module: ModuleId, line: usize) -> Option<ModuleId> {
+        let file = self.db.module(module).file;
+        let whole = self.db.sources.text(file).to_string();
+        let range = self.db.sources.line_range(file, line)?;
+        let at = range.start + whole.get(range.clone())?.find("> ")? + "> ".len();
+        let text = whole.get(at..range.end)?.trim_end();
+        // Places are those of the file: what stands before the expression is blank.
+        let blank = whole.bytes().take(at).map(|b| if b == b'\n' { '\n' } else { ' ' });
+        let blank = blank.collect::<String>() + text;
+        let name = self.db.sources.name(file).to_string();
+        let copy = self.db.sources.add(name, whole.clone());
+        self.expression_in(Some(module), (copy, &blank), text, vec![])
+    }
+
+    /// A module that defines `it` as the expression that these are the file and the text of.
+    fn expression_in(
+        &mut self,
+        context: Option<ModuleId>,
+        (file, parsed): (FileId, &str),
+        text: &str,
+        modules: Vec<(Name, ModuleId)>,
+    ) -> Option<ModuleId> {
+        let (ast, diagnostics) = diffeo_syntax::parse_expression(file, parsed);
         self.syntax.extend(diagnostics.iter().filter(|d| d.is_error()).cloned());
         self.db.diagnostics.extend(diagnostics);
         let id = self.add_module("<expression>", file, ast, None, false);
