@@ -118,8 +118,9 @@ impl Session {
         Session::with_library(library::source)
     }
 
-    /// A session whose library has other texts.
-    fn with_library(library: fn(&str) -> Option<&'static str>) -> Session {
+    /// A session whose library has other texts, for tests.
+    #[doc(hidden)]
+    pub fn with_library(library: fn(&str) -> Option<&'static str>) -> Session {
         let mut session = Session {
             db: Db::default(),
             by_path: HashMap::new(),
@@ -744,25 +745,4 @@ fn leads_out(path: &Path, file: &Path) -> bool {
         Some(_) | None => Path::new("."),
     };
     folder.canonicalize().is_ok_and(|folder| !file.starts_with(folder))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn modules_of_the_library_in_a_circle_are_named() {
-        let texts = |name: &str| match name {
-            "left" => Some("import right\ndef x = right.y"),
-            "right" => Some("import left\ndef y = left.x"),
-            name => library::source(name),
-        };
-        let mut session = Session::with_library(texts);
-        session.load_text("main.deo", "import left\ndef main = left.x");
-        session.check();
-        let first = session.diagnostics().into_iter().next();
-        let first =
-            first.map(|d| (d.code, session.sources().name(d.primary.span.file).to_string()));
-        assert_eq!(first, Some(("import-cycle", "std/right.deo".to_string())));
-    }
 }

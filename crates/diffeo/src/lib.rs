@@ -33,7 +33,7 @@ pub use diffeo_front::{
 pub use host::{from_core, to_core};
 pub use host::{
     Array, Error, FromDiffeo, Function, HostOptions, Lines, Mismatch, Program, Report, Reports,
-    ToDiffeo, Type, Types, Value,
+    Spelling, ToDiffeo, Type, Types, Value,
 };
 pub use sample::{
     Approximation, Chain, Method, Names, SampleOptions, Samples, Step, Steps, Summary, Variable,

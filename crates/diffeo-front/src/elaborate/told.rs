@@ -43,7 +43,7 @@ impl Body<'_, '_> {
         let arguments = arguments.iter().filter_map(|name| Some(field(name)?.1.clone())).collect();
         let db = self.cx.db;
         let library = db.module(module);
-        let Some((teller, _)) = library.scope.values.get(&Name::new(*teller)) else {
+        let Some((teller, _)) = library.scope.values.get(&Name::new(teller)) else {
             return method;
         };
         let (teller, span) = (*teller, method.span);

@@ -11,6 +11,7 @@ use diffeo_syntax::ast::{
     BinaryOp, Binding, ExprId, ExprKind, Ident, PatId, PatKind, Path, TypeId, TypeKind,
 };
 use std::collections::HashSet;
+use std::slice::from_ref;
 
 /// The fields of records in the orders in which the program has them, for an entry point.
 #[derive(Clone, Debug, Default)]
@@ -182,7 +183,7 @@ impl Session {
             }
             PatKind::Record(fields) => {
                 for (field, part) in fields {
-                    let path = [path, &[field.name.clone()]].concat();
+                    let path = [path, from_ref(&field.name)].concat();
                     let mut own = Vec::new();
                     self.in_pattern(module, *part, &mut HashSet::new(), &mut own);
                     orders.fields.push((path.clone(), own));
@@ -215,7 +216,7 @@ impl Session {
         match &self.db.module(module).ast.types[ty].kind {
             TypeKind::Record(fields) => {
                 for (field, ty) in fields {
-                    let path = [path, &[field.name.clone()]].concat();
+                    let path = [path, from_ref(&field.name)].concat();
                     let mut own = Vec::new();
                     self.in_type(module, *ty, &mut HashSet::new(), &mut own);
                     orders.fields.push((path.clone(), own));
@@ -245,7 +246,7 @@ impl Session {
             ExprKind::Let { body, .. } => deep(|| self.expr_fields(module, *body, path, orders)),
             ExprKind::Record(fields) => {
                 for (field, value) in fields {
-                    let path = [path, &[field.name.clone()]].concat();
+                    let path = [path, from_ref(&field.name)].concat();
                     let (mut own, mut literals) = (Vec::new(), Vec::new());
                     self.in_expr(module, *value, &mut own);
                     self.literals(module, Some(ast.exprs[*value].span), &mut literals);

@@ -5,6 +5,7 @@
 //! over what is not compiled, and where a derivative is nan.
 
 use super::code::{result, Arguments, ValueTypes};
+use super::spelling::Spelling;
 use super::{sides, Error, FromDiffeo, Program, ToDiffeo, Type, Types, Value, World};
 use crate::lower::value::Interface;
 use crate::lower::Lowered;
@@ -54,6 +55,8 @@ pub struct HostOptions {
     pub trace: Option<Lines>,
     /// Takes what the program reports with `progress`.
     pub progress: Option<Reports>,
+    /// How messages write options.
+    pub spelling: Spelling,
 }
 
 impl Default for HostOptions {
@@ -69,6 +72,7 @@ impl Default for HostOptions {
             max_stack: 1 << 30,
             trace: None,
             progress: None,
+            spelling: Spelling::default(),
         }
     }
 }
@@ -449,6 +453,7 @@ impl Function {
     /// The warnings of the calls since this was last asked, such as a derivative that is nan.
     pub fn take_warnings(&self) -> Vec<Message> {
         let notes = std::mem::take(&mut *lock(&self.0.notes));
+        let spelling = self.0.options.spelling;
         self.0.program.world.with(move |world| {
             let sources = world.session.sources();
             let message = |note| match note {
@@ -457,7 +462,7 @@ impl Function {
                 }
                 Note::Warning(message) => message,
             };
-            notes.into_iter().map(message).collect()
+            notes.into_iter().map(message).map(|m| spelling.message(m)).collect()
         })
     }
 
@@ -541,10 +546,10 @@ impl Function {
 
     pub(super) fn stopped(&self, error: &RuntimeError) -> Error {
         let diagnostic = error.to_diagnostic();
-        self.0
-            .program
-            .world
-            .with(|world| Error::one(Message::new(world.session.sources(), &diagnostic)))
+        let (program, spelling) = (&self.0.program, self.0.options.spelling);
+        program.world.with(|world| {
+            spelling.error(Error::one(Message::new(world.session.sources(), &diagnostic)))
+        })
     }
 
     /// The value by the evaluator, after compiled code has printed and reported so much.
@@ -585,7 +590,10 @@ impl Function {
             lock(&inner.notes).extend(warnings.map(Note::Warning));
             match result {
                 Ok(value) => Ok(code.host(&value, to)),
-                Err(error) => Err(Error::one(Message::new(sources, &error.to_diagnostic()))),
+                Err(error) => {
+                    let message = Message::new(sources, &error.to_diagnostic());
+                    Err(inner.options.spelling.error(Error::one(message)))
+                }
             }
         })
     }

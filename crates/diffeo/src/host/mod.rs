@@ -24,12 +24,14 @@ mod code;
 mod convert;
 mod function;
 mod repeated;
+mod spelling;
 mod ty;
 mod value;
 
 pub use convert::{FromDiffeo, Mismatch, ToDiffeo};
 pub use function::{Function, HostOptions, Lines, Report, Reports};
 pub(crate) use repeated::{Repeated, Undefined};
+pub use spelling::Spelling;
 pub use ty::{Type, Types};
 pub use value::{Array, Value};
 

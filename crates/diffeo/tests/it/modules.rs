@@ -85,6 +85,21 @@ fn wrong_imports_are_named() {
 }
 
 #[test]
+fn modules_of_the_library_in_a_circle_are_named() {
+    let texts = |name: &str| match name {
+        "left" => Some("import right\ndef x = right.y"),
+        "right" => Some("import left\ndef y = left.x"),
+        name => diffeo::library::source(name),
+    };
+    let mut session = diffeo_front::Session::with_library(texts);
+    session.load_text("main.deo", "import left\ndef main = left.x");
+    session.check();
+    let first = session.diagnostics().into_iter().next();
+    let first = first.map(|d| (d.code, session.sources().name(d.primary.span.file).to_string()));
+    assert_eq!(first, Some(("import-cycle", "std/right.deo".to_string())));
+}
+
+#[test]
 fn imports_are_as_deep_as_memory_allows() {
     let last = 3000;
     let mut files: Vec<(String, String)> = (0..last)

@@ -1,6 +1,6 @@
 //! `Program::sample`: what draws depend on, and what is refused.
 
-use diffeo::{HostOptions, Method, Program, SampleOptions, Samples, Value};
+use diffeo::{HostOptions, Method, Program, SampleOptions, Samples, Spelling, Value};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -292,7 +292,19 @@ fn bad_posteriors_are_said_to_be() {
     let told = samples.advice.iter().find(|m| m.code == "r-hat");
     let told = told.unwrap_or_else(|| panic!("{:?}", samples.advice));
     assert!(told.message.contains("`x` wanders as far as"), "{told}");
-    assert!(codes("jumpy").contains(&"r-hat"), "{:?}", codes("jumpy"));
+    // Advice names options as the caller writes them.
+    for (spelling, option) in [
+        (Spelling::Rust, "(`warmup`)"),
+        (Spelling::Python, "(`warmup`)"),
+        (Spelling::CommandLine, "(`--warmup`)"),
+    ] {
+        let host = HostOptions { spelling, ..HostOptions::default() };
+        let options = SampleOptions { draws: 500, warmup: 500, host, ..options("one") };
+        let samples = sample("jumpy", &options);
+        let told = samples.advice.iter().find(|m| m.code == "r-hat");
+        let help = told.and_then(|m| m.help.clone()).unwrap_or_default();
+        assert!(help.contains(option), "{help}");
+    }
     // Without a mode.
     assert!(codes("spike").contains(&"divergences"), "{:?}", codes("spike"));
     // Points without density within trajectories.
