@@ -15,6 +15,9 @@ use std::collections::HashSet;
 /// How many declared types may be in a type.
 const MOST: usize = 200;
 
+/// How long such a type may be, written out: one that grows may double with each step.
+const LONGEST: usize = 2000;
+
 /// Why a type has no type of Jacobians.
 enum NoNest {
     /// It is not known.
@@ -90,7 +93,14 @@ impl Infer<'_> {
                 Ty::Tuple(ts) => pending.extend(ts.iter().cloned()),
                 Ty::Record(fs) => pending.extend(fs.iter().map(|(_, t)| t.clone())),
                 Ty::Array(_, t) => pending.push(Ty::clone(&t)),
-                Ty::Data(d, args) if seen.insert(self.show(&ty)) => {
+                Ty::Data(d, args) => {
+                    let text = self.show(&ty);
+                    if text.len() > LONGEST {
+                        return false;
+                    }
+                    if !seen.insert(text) {
+                        continue;
+                    }
                     let constructors = &self.db.data(d).constructors;
                     let fields = constructors.iter().flat_map(|c| &c.fields);
                     pending.extend(fields.map(|t| instantiate_params(t, &args)));
