@@ -13,16 +13,16 @@ use diffeo_calculus::term::{Lit, Term, TermKind};
 use diffeo_calculus::Ty;
 use diffeo_syntax::ast::ExprId;
 
-/// The tellers: the fields that the results of their methods have, their names, and the fields whose types are the
-/// arguments of the results' type. The first one that fits is taken.
-const TELLERS: [(&[&str], &str, &[&str]); 7] = [
-    (&["standard_errors", "reason"], "told_fit", &["point"]),
-    (&["violation", "reason"], "told_constrained", &["point"]),
-    (&["point", "reason"], "told", &["point"]),
-    (&["residual", "converged"], "told_krylov", &[]),
-    (&["null_deviance", "converged"], "told_glm", &[]),
-    (&["log_evidence", "converged"], "told_laplace", &["mode", "factor"]),
-    (&["bound", "converged"], "told_mean_field", &["mean"]),
+/// The tellers: the fields that the results of their methods have, their names, and the field whose type is the argument
+/// of the teller's, if it takes results of several types. The first one that fits is taken.
+const TELLERS: [(&[&str], &str, Option<&str>); 7] = [
+    (&["standard_errors", "reason"], "told_fit", Some("point")),
+    (&["violation", "reason"], "told_constrained", Some("point")),
+    (&["point", "reason"], "told", Some("point")),
+    (&["residual", "converged"], "told_krylov", None),
+    (&["null_deviance", "converged"], "told_glm", None),
+    (&["log_evidence", "converged"], "told_laplace", None),
+    (&["bound", "converged"], "told_mean_field", None),
 ];
 
 impl Body<'_, '_> {
@@ -37,10 +37,10 @@ impl Body<'_, '_> {
         let Ty::Record(fields) = &ty.1 else { return method };
         let field = |name: &str| fields.iter().find(|(field, _)| **field == *name);
         let fits = |marks: &[&str]| marks.iter().all(|mark| field(mark).is_some());
-        let Some((_, teller, arguments)) = TELLERS.iter().find(|(marks, ..)| fits(marks)) else {
+        let Some((_, teller, argument)) = TELLERS.iter().find(|(marks, ..)| fits(marks)) else {
             return method;
         };
-        let arguments = arguments.iter().filter_map(|name| Some(field(name)?.1.clone())).collect();
+        let argument = argument.and_then(field).map(|(_, ty)| ty.clone());
         let db = self.cx.db;
         let library = db.module(module);
         let Some((teller, _)) = library.scope.values.get(&Name::new(teller)) else {
@@ -52,7 +52,10 @@ impl Body<'_, '_> {
             TermKind::Lit(Lit::String(Name::new(&NotConverged::label(&db.sources, span, &name)))),
             span,
         );
-        let teller = Term::new(TermKind::Global(self.cx.instance(teller, arguments)), span);
+        let teller = Term::new(
+            TermKind::Global(self.cx.instance(teller, argument.into_iter().collect())),
+            span,
+        );
         let x = self.cx.binder("x", ty.0.clone());
         let apply = |f: Term, arg: Term| Term::new(TermKind::App(Box::new(f), Box::new(arg)), span);
         let call = apply(method, var(&x, span));
