@@ -53,16 +53,15 @@ pub fn has_regions(op: &Op) -> bool {
 /// Whether an operation makes arrays of numbers that are never read, so that there is nothing to do but to make room.
 pub fn makes_room(op: &Op) -> bool {
     let Op::Build { body, .. } = op else { return false };
-    let row = |v: Var| {
-        let made = body.stmts.iter().any(|stmt| stmt.results[..] == [v]);
-        made && body.stmts.len() == 1
-    };
     let unused = |atom: &Atom| match atom {
         Atom::Unused(ty) => matches!(ty, FlatTy::Real | FlatTy::Int | FlatTy::Bool),
-        Atom::Var(v) => row(*v),
-        Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) => false,
+        Atom::Var(_) | Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) => false,
     };
-    body.results.iter().all(unused) && body.stmts.iter().all(|stmt| deep(|| makes_room(&stmt.op)))
+    match (&body.stmts[..], &body.results[..]) {
+        ([], results) => results.iter().all(unused),
+        ([rows], [Atom::Var(v)]) => rows.results[..] == [*v] && deep(|| makes_room(&rows.op)),
+        _ => false,
+    }
 }
 
 /// The variables that an operation defines for its regions: the index of a loop, what it carries.

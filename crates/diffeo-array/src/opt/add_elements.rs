@@ -7,7 +7,7 @@
 
 use super::effects::Effects;
 use super::shapes::Shapes;
-use crate::ir::walk::{deep, has_regions, operands, regions_mut, statements, uses, var};
+use crate::ir::walk::{deep, has_regions, operands, regions, regions_mut, statements, uses, var};
 use crate::ir::{Atom, Block, Elem, FlatTy, Module, Op, Stmt, Var, VarInfo};
 use hashbrown::HashMap;
 
@@ -76,9 +76,9 @@ impl Adder<'_> {
                 if effect && !(from + 1 == at && self.leaves(&acc, &block.stmts[from])) {
                     continue;
                 }
-                let Op::Build { count, index, mut body } = block.stmts[from].op.clone() else {
-                    continue;
-                };
+                let nothing = Op::AccNew(Vec::new());
+                let op = std::mem::replace(&mut block.stmts[from].op, nothing);
+                let Op::Build { count, index, mut body } = op else { continue };
                 let Some(element) = body.results.pop() else { continue };
                 let op = Op::AccAdd(acc, vec![Atom::Var(index)], element);
                 body.stmts.push(Stmt { results: Vec::new(), op, site });
@@ -91,18 +91,19 @@ impl Adder<'_> {
         block.stmts.retain(|_| gone.next() != Some(true));
     }
 
-    /// Whether a statement certainly uses no element of an accumulator.
+    /// Whether the body of a comprehension certainly uses no element of an accumulator.
     fn leaves(&self, acc: &Atom, stmt: &Stmt) -> bool {
         let root = |atom: &Atom| var(atom).and_then(|v| self.roots.get(&v)).copied();
         let Some(own) = root(acc) else { return false };
         let mut apart = true;
-        let body = Block { stmts: vec![stmt.clone()], results: Vec::new() };
-        statements(&body, &mut |stmt| {
-            operands(&stmt.op, |atom| {
-                let is_acc = |v: Var| matches!(self.vars[v.0 as usize].ty, FlatTy::Acc(_));
-                if var(atom).is_some_and(is_acc) {
-                    apart &= root(atom).is_some_and(|other| other != own);
-                }
+        regions(&stmt.op, |body| {
+            statements(body, &mut |stmt| {
+                operands(&stmt.op, |atom| {
+                    let is_acc = |v: Var| matches!(self.vars[v.0 as usize].ty, FlatTy::Acc(_));
+                    if var(atom).is_some_and(is_acc) {
+                        apart &= root(atom).is_some_and(|other| other != own);
+                    }
+                });
             });
         });
         apart

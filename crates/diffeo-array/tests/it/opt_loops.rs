@@ -316,7 +316,7 @@ fn elements_are_added_where_they_are_made() {
         let text = after(&[add_elements], &program(from, between), &points);
         assert!(text.contains("acc_add(b, i, y)") && !text.contains("build"), "{text}");
     }
-    // What is taken is changed in between, or is what is added to.
+    // An addition in between changes the elements; the comprehension takes from the accumulator that gets them.
     for (from, between) in [("acc_take(a, i)", more), ("acc_take(b, i)", "")] {
         let text = after(&[add_elements], &program(from, between), &points);
         assert!(text.contains("build"), "{text}");

@@ -73,72 +73,59 @@ struct Finder<'f, 'a> {
 }
 
 impl<'a> Finder<'_, 'a> {
-    fn block(&mut self, block: &'a Block) {
+    /// Finds the comprehensions of a block and of those in it; whether anything there can stop the program.
+    fn block(&mut self, block: &'a Block) -> bool {
+        // Where variables are defined, which statements update an array by one, and how many before each can stop.
         let mut defined: HashMap<Var, usize> = HashMap::new();
+        let mut updates: HashMap<Var, Vec<usize>> = HashMap::new();
+        let mut stops = vec![0];
         for (at, stmt) in block.stmts.iter().enumerate() {
-            regions(&stmt.op, |region| deep(|| self.block(region)));
-            if let Op::Build { .. } | Op::Elements(..) = &stmt.op {
-                for v in &stmt.results {
-                    if let Some(row) = self.row(block, at, *v, &defined) {
-                        self.rows.insert(*v, row);
-                    }
-                }
-            }
+            let mut stop = matches!(stmt.op, Op::Check(_) | Op::Stop(_));
+            regions(&stmt.op, |region| stop |= deep(|| self.block(region)));
+            stops.push(stops[at] + usize::from(stop));
             defined.extend(stmt.results.iter().map(|v| (*v, at)));
+            if let Op::Update { value: Atom::Var(v), .. } = &stmt.op {
+                updates.entry(*v).or_default().push(at);
+            }
         }
+        let results: HashSet<Var> = block.results.iter().filter_map(var).collect();
+        let number = self.scan.number(block);
+        for (v, updates) in &updates {
+            let Some(at) =
+                defined.get(v).copied().filter(|at| self.is_candidate(*v, &block.stmts[*at]))
+            else {
+                continue;
+            };
+            // It is known before the comprehension, and belongs to the block.
+            let own = |v: Var| {
+                self.scan.home[v.0 as usize] == number
+                    && defined.get(&v).is_none_or(|def| *def < at)
+            };
+            let known = |atom: &Atom| {
+                var(atom).is_none_or(|v| self.scan.home[v.0 as usize] != number || own(v))
+            };
+            let only = |v: Var| self.scan.count[v.0 as usize] == 1;
+            let row = updates.iter().find_map(|update| {
+                let stmt = &block.stmts[*update];
+                let Op::Update { array, indices, .. } = &stmt.op else { return None };
+                let result = *stmt.results.first()?;
+                let fits = stops[at + 1] == stops[*update]
+                    && var(array).is_some_and(|v| own(v) && only(v))
+                    && only(result)
+                    && results.contains(&result)
+                    && indices.iter().all(known);
+                fits.then_some(Row { array, indices, result })
+            });
+            self.rows.extend(row.map(|row| (*v, row)));
+        }
+        stops.last() != Some(&0)
     }
 
-    /// Where an array of numbers goes that the statement at this position makes.
-    fn row(
-        &self,
-        block: &'a Block,
-        at: usize,
-        v: Var,
-        defined: &HashMap<Var, usize>,
-    ) -> Option<Row<'a>> {
-        let FlatTy::Array(Elem::Real | Elem::Int | Elem::Bool, 1) =
-            self.function.vars[v.0 as usize].ty
-        else {
-            return None;
-        };
-        if self.whole.contains(&v) {
-            return None;
-        }
-        let number = self.scan.number(block);
-        // It is known before the statement, and belongs to the block.
-        let own = |v: Var| {
-            self.scan.home[v.0 as usize] == number
-                && (self.scan.def[v.0 as usize].is_none() || defined.contains_key(&v))
-        };
-        let known = |atom: &Atom| {
-            var(atom).is_none_or(|v| self.scan.home[v.0 as usize] != number || own(v))
-        };
-        for stmt in &block.stmts[at + 1..] {
-            match &stmt.op {
-                Op::Update { array, indices, value } if var(value) == Some(v) => {
-                    let only = |v: Var| self.scan.count[v.0 as usize] == 1;
-                    let result = *stmt.results.first()?;
-                    let fits = var(array).is_some_and(|v| own(v) && only(v))
-                        && only(result)
-                        && block.results.contains(&Atom::Var(result))
-                        && indices.iter().all(known);
-                    if fits {
-                        return Some(Row { array, indices, result });
-                    }
-                }
-                op => {
-                    let mut stops = matches!(op, Op::Check(_) | Op::Stop(_));
-                    regions(op, |region| {
-                        statements(region, &mut |stmt| {
-                            stops |= matches!(stmt.op, Op::Check(_) | Op::Stop(_));
-                        });
-                    });
-                    if stops {
-                        return None;
-                    }
-                }
-            }
-        }
-        None
+    /// Whether a statement makes an array of numbers of which only elements, the size and rows are asked for.
+    fn is_candidate(&self, v: Var, stmt: &Stmt) -> bool {
+        let ty = &self.function.vars[v.0 as usize].ty;
+        matches!(stmt.op, Op::Build { .. } | Op::Elements(..))
+            && matches!(ty, FlatTy::Array(Elem::Real | Elem::Int | Elem::Bool, 1))
+            && !self.whole.contains(&v)
     }
 }

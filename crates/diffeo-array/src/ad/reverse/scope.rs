@@ -25,8 +25,8 @@ const SHORT: usize = 40;
 pub(super) struct BackwardScope<'s> {
     /// What the region defines in the program.
     definitions: HashMap<Var, &'s Stmt>,
-    /// Sizes that are equal where the region comes to its end.
-    pub equal_sizes: Vec<(&'s Atom, &'s Atom)>,
+    /// The sizes that those of the region's arrays were checked to be, by array and dimension.
+    checked_sizes: HashMap<(Var, u8), Vec<&'s Atom>>,
     /// What stands for values of the program.
     pub known: HashMap<Var, Atom>,
     /// What is kept, with the variable of the backward part.
@@ -62,15 +62,8 @@ impl BackwardScope<'_> {
 
     /// The size of an array in a dimension, if the region has checked that it is a size that is known `before` it.
     pub fn checked_size(&self, v: Var, k: u8, before: impl Fn(&Atom) -> bool) -> Option<Atom> {
-        let is_size = |atom: &Atom| match atom {
-            Atom::Var(size) => {
-                self.definition(*size).is_some_and(|stmt| stmt.op == Op::Dim(Atom::Var(v), k))
-            }
-            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
-        };
-        let mut sides = self.equal_sizes.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]);
-        let found = sides.find(|(a, b)| is_size(a) && before(b));
-        found.map(|(_, size)| size.clone())
+        let mut sizes = self.checked_sizes.get(&(v, k))?.iter();
+        sizes.find(|size| before(size)).map(|size| Atom::clone(size))
     }
 
     /// What the region defines.
@@ -107,7 +100,12 @@ impl<'s> Reverser<'_, 's> {
         }
         for stmt in &block.stmts {
             if let Op::Check(Check::Size { expected, found, .. }) = &stmt.op {
-                scope.equal_sizes.push((expected, found));
+                for (size, other) in [(expected, found), (found, expected)] {
+                    let Atom::Var(size) = size else { continue };
+                    if let Some(Op::Dim(Atom::Var(v), k)) = scope.definition(*size).map(|s| &s.op) {
+                        scope.checked_sizes.entry((*v, *k)).or_default().push(other);
+                    }
+                }
             }
             for v in &stmt.results {
                 self.homes[v.0 as usize] = depth;

@@ -6,6 +6,7 @@ use super::{box_type, Reverser};
 use crate::ir::{Atom, Block, BoxId, Carried, Elem, FlatTy, Op, SiteId, Stmt, Var};
 use crate::opt::shapes::Size;
 use diffeo_calculus::prim::IntOp;
+use hashbrown::HashMap;
 
 /// What each step of a loop keeps.
 pub(super) struct Store {
@@ -153,11 +154,15 @@ impl<'s> Reverser<'_, 's> {
         if values.is_empty() {
             return (before, carried);
         }
+        let loops = filled(body);
         let steps = self.at_least_0(count, site, &mut before);
         for (value, (elem, sizes)) in values.into_iter().zip(Self::elements(store)) {
             let rank = 1 + sizes.len() as u8;
             let ty = FlatTy::Array(elem, rank);
-            let made = if rank > 1 { self.filled_by(&value, body) } else { None };
+            let made = match &value {
+                Atom::Var(v) if self.kept_sizes.contains_key(v) => loops.get(v).copied(),
+                _ => None,
+            };
             let mut all = vec![Atom::Var(steps)];
             all.extend(
                 sizes.iter().map(|size| Atom::Var(self.at_least_0(size, site, &mut before))),
@@ -181,17 +186,6 @@ impl<'s> Reverser<'_, 's> {
             carried.push(self.carry_rows((ty, empty), (index, value), made, body, site));
         }
         (before, carried)
-    }
-
-    /// The statement among those of a body that is the counted loop which fills this array, and its place there.
-    fn filled_by(&self, value: &Atom, body: &Block) -> Option<(usize, usize)> {
-        let Atom::Var(v) = value else { return None };
-        let fills = |stmt: &Stmt| {
-            let i = stmt.results.iter().position(|result| result == v)?;
-            matches!(stmt.op, Op::For { .. }).then_some(i)
-        };
-        self.kept_sizes.get(v)?;
-        body.stmts.iter().enumerate().find_map(|(at, stmt)| Some((at, fills(stmt)?)))
     }
 
     /// Has the steps of a loop carry an array, into which each puts a value at its index. Where an inner loop `made`
@@ -227,7 +221,8 @@ impl<'s> Reverser<'_, 's> {
                 carried[i].init = Atom::Var(from);
                 self.vars[param.0 as usize].ty = ty.clone();
                 let Atom::Var(last) = &body.results[i] else { return };
-                for stmt in &mut body.stmts {
+                // What fills arrays stands at the end.
+                for stmt in body.stmts.iter_mut().rev() {
                     if let Some(i) = stmt.results.iter().position(|v| v == last) {
                         return self.deepen(stmt, i, (param, ty), index);
                     }
@@ -272,4 +267,14 @@ impl<'s> Reverser<'_, 's> {
         }
         (before, carried)
     }
+}
+
+/// The results of the counted loops in a body: which statement each comes from, and its place there.
+fn filled(body: &Block) -> HashMap<Var, (usize, usize)> {
+    let loops = body.stmts.iter().enumerate().filter(|(_, stmt)| matches!(stmt.op, Op::For { .. }));
+    let results = |(at, stmt): (usize, &Stmt)| {
+        let results = stmt.results.clone().into_iter().enumerate();
+        results.map(move |(i, v)| (v, (at, i)))
+    };
+    loops.flat_map(results).collect()
 }
