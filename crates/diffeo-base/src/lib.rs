@@ -3,6 +3,7 @@
 //! Nothing here knows the language; nothing here does input or output.
 
 mod arena;
+pub mod calendar;
 mod character;
 mod deep;
 mod diagnostic;

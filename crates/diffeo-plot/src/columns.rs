@@ -1,27 +1,14 @@
 //! How many columns of a terminal texts take: two for the wide letters of East Asia and for pictures, none for marks on
-//! other letters (Unicode Standard Annex #11, blocks that are wide as a whole).
+//! other letters.
+
+use unicode_width::UnicodeWidthChar;
 
 /// The second column of a wide letter, which is not written.
 pub const FILLER: char = '\0';
 
 /// How many columns a character takes.
 fn width_of(c: char) -> usize {
-    match u32::from(c) {
-        0x0300..=0x036f | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
-        0x1100..=0x115f
-        | 0x2e80..=0x303e
-        | 0x3041..=0x4dbf
-        | 0x4e00..=0xa4cf
-        | 0xac00..=0xd7a3
-        | 0xf900..=0xfaff
-        | 0xfe30..=0xfe6f
-        | 0xff00..=0xff60
-        | 0xffe0..=0xffe6
-        | 0x1f300..=0x1f64f
-        | 0x1f900..=0x1f9ff
-        | 0x20000..=0x3fffd => 2,
-        _ => 1,
-    }
+    c.width().unwrap_or(0)
 }
 
 /// How many columns a text takes.

@@ -1,7 +1,8 @@
 //! Times on an axis: seconds since the beginning of 1970 in UTC without leap seconds, as `std/time.deo` has them, in
-//! the Gregorian calendar. Days are counted as by Howard Hinnant, "chrono-compatible low-level date algorithms" (2013).
+//! the Gregorian calendar.
 
 use crate::ticks::{round_step, Tick};
+use diffeo_base::calendar::{date_of, days_to};
 
 /// The largest time, in seconds: about ten million years.
 pub const LARGEST: f64 = 3e14;
@@ -42,24 +43,8 @@ const MONDAY: i64 = 4 * DAY;
 const MONTHS: [i64; 3] = [1, 3, 6];
 
 /// The days from 1 January 1970 to the first of a month; months count from 0, also beyond a year.
-fn days_to(year: i64, month: i64) -> i64 {
-    let (year, month) = (year + month.div_euclid(12), month.rem_euclid(12));
-    // Years that begin with March end with their leap day.
-    let (year, month) = if month < 2 { (year - 1, month + 10) } else { (year, month - 2) };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + (153 * month + 2) / 5 - 719_468
-}
-
-/// The date so many days after 1 January 1970: year, month from 0, day.
-fn date_of(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 2, 0) } else { (month - 10, 1) };
-    (year + era * 400 + next, month, day)
+fn month_begins(month: i64) -> i64 {
+    days_to(month.div_euclid(12), month.rem_euclid(12) + 1, 1)
 }
 
 fn year_text(year: i64) -> String {
@@ -71,7 +56,7 @@ fn year_text(year: i64) -> String {
 
 fn month_text(days: i64) -> String {
     let (year, month, _) = date_of(days);
-    format!("{}-{:02}", year_text(year), month + 1)
+    format!("{}-{month:02}", year_text(year))
 }
 
 fn day_text(days: i64) -> String {
@@ -167,8 +152,8 @@ fn by_calendar(low: f64, high: f64, apart: f64, most: usize) -> Vec<Tick> {
     let step = MONTHS.into_iter().find(|months| *months as f64 * month >= 0.75 * apart);
     let step = step.unwrap_or_else(|| 12 * round_step(apart / (12.0 * month)).max(1.0) as i64);
     let (year, of_year, _) = date_of(split(low).0);
-    let first = (12 * year + of_year).div_euclid(step);
-    let places = (first..first + most as i64).map(|i| days_to(0, i * step));
+    let first = (12 * year + of_year - 1).div_euclid(step);
+    let places = (first..first + most as i64).map(|i| month_begins(i * step));
     let within = |days: &i64| (low..=high).contains(&((days * DAY) as f64));
     let text = |days: i64| match step % 12 {
         0 => year_text(date_of(days).0),
@@ -179,7 +164,7 @@ fn by_calendar(low: f64, high: f64, apart: f64, most: usize) -> Vec<Tick> {
 
 #[cfg(test)]
 mod tests {
-    use super::{date_of, days_to, text, ticks, DAY};
+    use super::{date_of, month_begins, text, ticks, DAY};
 
     fn texts(low: f64, high: f64) -> String {
         ticks(low, high, 5).into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ")
@@ -187,17 +172,16 @@ mod tests {
 
     #[test]
     fn days_are_those_of_the_calendar() {
-        assert_eq!(days_to(1970, 0), 0);
-        assert_eq!(days_to(2024, 1) + 28, 1_709_164_800 / DAY);
-        assert_eq!(days_to(2023, 12), days_to(2024, 0));
-        let mut days = days_to(-5, 0);
+        assert_eq!(month_begins(12 * 1970), 0);
+        assert_eq!(month_begins(12 * 2024 + 1) + 28, 1_709_164_800 / DAY);
+        let mut days = month_begins(12 * -5);
         for year in -5..=2400 {
             for month in 0..12 {
-                assert_eq!(days, days_to(year, month));
+                assert_eq!(days, month_begins(12 * year + month));
                 let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
                 let length = [31, 28 + i64::from(leap), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
                 for day in 1..=length[month as usize] {
-                    assert_eq!(date_of(days), (year, month, day));
+                    assert_eq!(date_of(days), (year, month + 1, day));
                     days += 1;
                 }
             }

@@ -154,7 +154,7 @@ fn draw(figure: &Figure, usual: (f64, f64)) -> Scene {
     for (i, line) in title.iter().enumerate() {
         scene.title((middle, MARGIN + TITLE - 2.0 + i as f64 * (TITLE + 4.0)), line, TITLE);
     }
-    if let Some(text) = said(&layout) {
+    if let Some(text) = notice(&layout) {
         scene.text((frame.x(0.5), frame.y(0.5)), text, LABEL, Anchor::Middle);
     }
     scene
@@ -169,8 +169,8 @@ pub fn height(layout: &Layout<'_>, (width, height): (f64, f64)) -> f64 {
     height.max(needed.min(TALLEST).ceil())
 }
 
-/// What stands in a frame without data.
-pub fn said(layout: &Layout<'_>) -> Option<&'static str> {
+/// The notice in a frame that shows no data.
+pub fn notice(layout: &Layout<'_>) -> Option<&'static str> {
     match layout.empty {
         true if layout.figure.layers.is_empty() => Some("nothing to draw"),
         true => Some("no data to draw"),

@@ -6,7 +6,7 @@
 
 use crate::color::{viridis, Color, LEVELS};
 use crate::columns::{cells, count, cut, printable, FILLER};
-use crate::draw::{clip, said};
+use crate::draw::{clip, notice};
 use crate::layout::{Layout, MarkForm};
 use crate::model::{Figure, Plot};
 use std::fmt::Write;
@@ -69,8 +69,8 @@ struct Drawing<'a> {
     /// The width of the numbers at the left.
     margin: usize,
     cells: Vec<TerminalCell>,
-    /// What is said of a frame without data.
-    said: Option<&'static str>,
+    /// The notice in a frame that shows no data.
+    notice: Option<&'static str>,
 }
 
 impl<'a> Drawing<'a> {
@@ -82,8 +82,8 @@ impl<'a> Drawing<'a> {
         let margin = left.iter().map(|(_, text)| count(text)).max().unwrap_or(0).min(width / 2);
         let columns = width - margin - 3;
         let cells = vec![TerminalCell::default(); columns * rows];
-        let said = said(&layout);
-        let mut drawing = Drawing { layout, style, columns, rows, left, margin, cells, said };
+        let notice = notice(&layout);
+        let mut drawing = Drawing { layout, style, columns, rows, left, margin, cells, notice };
         drawing.marks();
         drawing
     }
@@ -408,7 +408,7 @@ impl<'a> Drawing<'a> {
             let before = (self.columns - count(&label)) / 2;
             let _ = writeln!(out, "{indent} {}{label}", " ".repeat(before));
         }
-        if let Some(text) = self.said {
+        if let Some(text) = self.notice {
             let _ = writeln!(out, "{indent} {text}");
         }
     }

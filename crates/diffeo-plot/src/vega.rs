@@ -85,7 +85,7 @@ fn unit(figure: &Figure, usual: (usize, usize)) -> Map<String, Value> {
     spec.insert("height".to_string(), json!(size.1));
     let axes = Axes::new(&layout, size);
     let mut layers: Vec<Value> = (0..layout.layers.len()).map(|i| axes.layer(i)).collect();
-    layers.extend(crate::draw::said(&layout).map(|text| axes.said(text)));
+    layers.extend(crate::draw::notice(&layout).map(|text| axes.notice(text)));
     spec.insert("layer".to_string(), json!(layers));
     spec
 }
@@ -228,7 +228,7 @@ impl<'a> Axes<'a> {
         if name.is_empty() {
             look["color"] = json!(hex);
         }
-        // Of what is no line, nothing is dashed.
+        // Only lines are dashed.
         if *dashed && matches!(mark, Mark::Line(..) | Mark::Horizontal(_) | Mark::Vertical(_)) {
             look["strokeDash"] = json!([6, 4]);
         }
@@ -454,7 +454,7 @@ impl<'a> Axes<'a> {
     }
 
     /// A text in the middle of the axes.
-    fn said(&self, text: &str) -> Value {
+    fn notice(&self, text: &str) -> Value {
         let middle = |on_x: bool| {
             let (low, high) = self.ends(on_x);
             match self.axis_of(on_x).0.log {

@@ -1,5 +1,7 @@
 //! Times that a file marks as such: as ISO 8601 text and as seconds.
 
+use diffeo_base::calendar::{date_of, days_to};
+
 /// A moment, in seconds since 1970 in UTC or as clocks show it; a time of day or a duration from 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Moment {
@@ -34,11 +36,7 @@ impl Moment {
 
     /// The first moment of a day of the Gregorian calendar.
     pub fn day(year: i64, month: i64, day: i64) -> Moment {
-        // Howard Hinnant, chrono-compatible low-level date algorithms: years begin in March.
-        let year = if month > 2 { year } else { year - 1 };
-        let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-        let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
-        let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+        let days = days_to(year, month, day);
         Moment { seconds: days * DAY, nanoseconds: 0, kind: MomentKind::Date }
     }
 
@@ -79,14 +77,7 @@ impl Moment {
 
 /// The day so many days after 1 January 1970.
 fn date(days: i64) -> String {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = year + era * 400 + i64::from(month <= 2);
+    let (year, month, day) = date_of(days);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
