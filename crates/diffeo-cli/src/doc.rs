@@ -15,7 +15,7 @@ use diffeo_front::query::SymbolKind;
 use language::{form, Form, FORMS};
 use serde_json::{json, Value as Json};
 
-/// What stands for a module in entries of the language.
+/// The module name that entries of the language have.
 const LANGUAGE: &str = "language";
 
 /// A documented name.

@@ -166,7 +166,7 @@ impl Constants {
             Rc::new(Global { name: global.name.clone(), ty, body, span: global.span })
         };
         for (i, global) in globals.iter().enumerate() {
-            // What is not needed any more is a function, which nothing evaluates, of no types that have changed.
+            // Definitions that are no longer needed become `fn () -> ()`: they are not evaluated, and mention no changed type.
             if !needs.contains_key(&GlobalId(i as u32)) {
                 let nothing = Term::new(TermKind::Lit(Lit::Unit), global.body.span);
                 let unit = Global { ty: Ty::Unit, ..Global::clone(global) };

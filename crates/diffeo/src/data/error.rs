@@ -50,7 +50,7 @@ pub enum DataSource {
     Member(PathBuf, String),
 }
 
-/// What is said of a data file beside its name.
+/// The format and the options given for a data file.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Given {
     /// How it is written.
@@ -158,7 +158,7 @@ pub enum Content {
     Other,
 }
 
-/// What is wrong with a file of a format that is not text.
+/// The error in a binary file: ZIP, Excel, Parquet, Arrow, NumPy.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Damage {
     /// It is something else.
