@@ -16,14 +16,19 @@ impl DataError {
         self.given.format.is_some_and(|format| options::names(format).contains(&option))
     }
 
-    /// The place with these options, as it is to be written in the place of what was: those that were given remain.
-    fn with(&self, changes: &[(&str, &str)]) -> String {
-        let mut place = match &self.source {
+    /// The name of the file, without options.
+    fn file(&self) -> String {
+        match &self.source {
             DataSource::File(path) | DataSource::Member(path, _) => path.display().to_string(),
             DataSource::Text | DataSource::StandardInput | DataSource::StandardOutput => {
                 "-".to_string()
             }
-        };
+        }
+    }
+
+    /// The place with these options, as it is to be written in the place of what was: those that were given remain.
+    fn with(&self, changes: &[(&str, &str)]) -> String {
+        let mut place = self.file();
         let named = Format::of(&place).map(|(format, _)| format);
         if let Some(format) = self.given.format.filter(|format| named != Some(*format)) {
             place += &format!(":{}", format.word());
@@ -295,12 +300,7 @@ impl DataError {
 
     /// What to do with a file that is something else than its name says.
     fn other_content(&self, content: Content) -> String {
-        let place = match &self.source {
-            DataSource::File(path) | DataSource::Member(path, _) => path.display().to_string(),
-            DataSource::Text | DataSource::StandardInput | DataSource::StandardOutput => {
-                "-".to_string()
-            }
-        };
+        let place = self.file();
         let format =
             |word: &str| format!("read it as what it is: `{}`", quoted(&format!("{place}:{word}")));
         match content {
