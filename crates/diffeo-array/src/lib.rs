@@ -19,8 +19,6 @@ pub mod ad;
 pub mod build;
 pub mod compact;
 pub mod eval;
-#[cfg(feature = "generate")]
-pub mod generate;
 pub mod ir;
 pub mod lint;
 pub mod opt;

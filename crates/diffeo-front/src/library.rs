@@ -4,78 +4,7 @@ use diffeo_base::{closest, FileId};
 use diffeo_syntax::ast::{Item, TypeBody};
 use std::sync::OnceLock;
 
-/// The modules: their names and texts. A long one is in several files, one after the other.
-pub const MODULES: &[(&str, &str)] = &[
-    (
-        "prelude",
-        concat!(
-            include_str!("../../../std/prelude.deo"),
-            include_str!("../../../std/prelude/arrays.deo"),
-            include_str!("../../../std/prelude/signals.deo")
-        ),
-    ),
-    ("bayes", include_str!("../../../std/bayes.deo")),
-    (
-        "linalg",
-        concat!(
-            include_str!("../../../std/linalg.deo"),
-            include_str!("../../../std/linalg/svd.deo"),
-            include_str!("../../../std/linalg/eig.deo"),
-            include_str!("../../../std/linalg/expm.deo"),
-            include_str!("../../../std/linalg/krylov.deo")
-        ),
-    ),
-    (
-        "ode",
-        concat!(
-            include_str!("../../../std/ode.deo"),
-            include_str!("../../../std/ode/stiff.deo"),
-            include_str!("../../../std/ode/adjoint.deo"),
-            include_str!("../../../std/ode/dense.deo")
-        ),
-    ),
-    (
-        "optim",
-        concat!(
-            include_str!("../../../std/optim.deo"),
-            include_str!("../../../std/optim/newton.deo"),
-            include_str!("../../../std/optim/least_squares.deo"),
-            include_str!("../../../std/optim/bounds.deo"),
-            include_str!("../../../std/optim/constraints.deo"),
-            include_str!("../../../std/optim/search.deo")
-        ),
-    ),
-    ("plot", include_str!("../../../std/plot.deo")),
-    ("quadrature", include_str!("../../../std/quadrature.deo")),
-    ("random", include_str!("../../../std/random.deo")),
-    ("root", include_str!("../../../std/root.deo")),
-    (
-        "sparse",
-        concat!(
-            include_str!("../../../std/sparse.deo"),
-            include_str!("../../../std/sparse/orders.deo"),
-            include_str!("../../../std/sparse/factors.deo"),
-            include_str!("../../../std/sparse/derivatives.deo")
-        ),
-    ),
-    ("special", include_str!("../../../std/special.deo")),
-    (
-        "stats",
-        concat!(
-            include_str!("../../../std/stats.deo"),
-            include_str!("../../../std/stats/tails.deo"),
-            include_str!("../../../std/stats/continuous.deo"),
-            include_str!("../../../std/stats/gamma_and_beta.deo"),
-            include_str!("../../../std/stats/discrete.deo"),
-            include_str!("../../../std/stats/vectors.deo"),
-            include_str!("../../../std/stats/tests.deo"),
-            include_str!("../../../std/stats/fits.deo"),
-            include_str!("../../../std/stats/glm.deo")
-        ),
-    ),
-    ("text", include_str!("../../../std/text.deo")),
-    ("time", include_str!("../../../std/time.deo")),
-];
+pub use diffeo_std::MODULES;
 
 /// Names of modules that need no import: as the prelude's, but their modules are read only where a program has them.
 pub const ON_DEMAND: &[(&str, &[&str])] =

@@ -3,13 +3,13 @@
 
 use diffeo_array::ad::{differentiable, forward, jet, zero, Deriver, Orders};
 use diffeo_array::build::Builder;
-use diffeo_array::generate::{program, Features, GeneratedProgram};
 use diffeo_array::ir::{
     Atom, Block, Elem, FlatTy, Function, FunctionId, Module, Op, SiteId, Var, VarInfo,
 };
 use diffeo_array::typing::param_types;
 use diffeo_array::value::{Data, FlatArray, FlatValue};
 use diffeo_array::{lint, print, FlatEvaluator};
+use diffeo_array_generate::{program, Features, GeneratedProgram};
 use diffeo_base::Span;
 use diffeo_calculus::eval::{Limits, Options};
 use proptest::prelude::*;

@@ -2,9 +2,9 @@
 
 use crate::mutate;
 use diffeo_array::compact::compact;
-use diffeo_array::generate::{program, Features, GeneratedProgram};
 use diffeo_array::value::FlatValue;
 use diffeo_array::{lint, parse, print, print_plain, FlatEvaluator};
+use diffeo_array_generate::{program, Features, GeneratedProgram};
 use diffeo_calculus::eval::{Limits, Options};
 use proptest::prelude::*;
 use std::cell::RefCell;

@@ -1,11 +1,11 @@
 //! Every pass on random modules: what comes out lints, and gives the same values, the same errors at the same
 //! places, and the same lines. (But for `tail`, which leaves calls out of traces, as the evaluator of Core does.)
 
-use diffeo_array::generate::{program, Features, GeneratedProgram};
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{tail, PASSES};
 use diffeo_array::value::FlatValue;
 use diffeo_array::{lint, print, FlatEvaluator};
+use diffeo_array_generate::{program, Features, GeneratedProgram};
 use diffeo_calculus::eval::{Limits, Options};
 use proptest::prelude::*;
 use std::cell::RefCell;

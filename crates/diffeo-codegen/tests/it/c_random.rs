@@ -2,7 +2,7 @@
 
 use crate::random;
 use crate::random::program;
-use diffeo_array::generate::GeneratedProgram;
+use diffeo_array_generate::GeneratedProgram;
 use diffeo_codegen::c::compiler::{COptions, Compiler};
 use diffeo_codegen::c::engine::compile_all;
 use diffeo_codegen::low;

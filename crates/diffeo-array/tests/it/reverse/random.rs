@@ -3,12 +3,12 @@
 
 use super::support::{active, close, gradient, numbers, objective, run};
 use diffeo_array::ad::{forward, Deriver};
-use diffeo_array::generate::{program, Features, GeneratedProgram};
 use diffeo_array::ir::{Elem, FlatTy, Module};
 use diffeo_array::opt::optimise;
 use diffeo_array::typing::param_types;
 use diffeo_array::value::{Data, FlatArray, FlatValue};
 use diffeo_array::{lint, print};
+use diffeo_array_generate::{program, Features, GeneratedProgram};
 use std::rc::Rc;
 
 /// Numbers that depend on the seed alone (Marsaglia's xorshift).

@@ -3,9 +3,9 @@
 #![allow(dead_code)]
 
 use diffeo_array::eval::FlatEvaluator;
-use diffeo_array::generate::{self, Features, GeneratedProgram};
 use diffeo_array::print::print;
 use diffeo_array::value::FlatValue;
+use diffeo_array_generate::{self as generate, Features, GeneratedProgram};
 use diffeo_calculus::eval::{Limits, Options, Progress, RuntimeError};
 use diffeo_codegen::engine::{Callbacks, Compiled, Instance, RunOptions};
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Random well-typed modules of Flat, for the tests of whatever works on Flat (feature `generate`).
+//! Random well-typed modules of Flat, for the tests of whatever works on Flat.
 //!
 //! Numbers come in, from whoever makes random ones and shrinks them; a [`GeneratedProgram`] goes out: a module that
 //! lints, with arguments for its entry. What always holds: the program ends soon, and every access in it is
@@ -7,7 +7,7 @@
 //! inlined.
 //!
 //! ```
-//! use diffeo_array::generate::{program, Features};
+//! use diffeo_array_generate::{program, Features};
 //! let program = program(&[7, 1, 42, 3, 5, 9, 2, 6], Features::default());
 //! assert!(diffeo_array::lint(&program.module).is_empty());
 //! ```
@@ -16,12 +16,12 @@ mod arrays;
 mod control;
 mod scalars;
 
-use crate::build::Builder;
-use crate::ir::{
+use diffeo_array::build::Builder;
+use diffeo_array::ir::{
     Atom, Block, BoxId, BoxType, Constant, ConstantId, Elem, FlatTy, Function, FunctionId, Inlined,
     Module, Op, Site, SiteId, Variant,
 };
-use crate::value::{Data, FlatArray, FlatValue};
+use diffeo_array::value::{Data, FlatArray, FlatValue};
 use diffeo_base::{FileId, Name, Span};
 use std::rc::Rc;
 
@@ -158,7 +158,7 @@ impl ModuleGenerator<'_> {
         }
         let entry = self.function(true);
         self.module.entry = entry;
-        let types = crate::typing::param_types(&self.module.functions[entry.0 as usize]);
+        let types = diffeo_array::typing::param_types(&self.module.functions[entry.0 as usize]);
         let args = types.iter().map(|ty| self.value(ty)).collect();
         GeneratedProgram { module: std::mem::take(&mut self.module), args }
     }

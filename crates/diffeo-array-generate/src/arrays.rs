@@ -1,7 +1,7 @@
 //! Arrays, accumulators and stacks: every access is checked.
 
 use super::ModuleGenerator;
-use crate::ir::{Atom, Check, Elem, FlatTy, Op};
+use diffeo_array::ir::{Atom, Check, Elem, FlatTy, Op};
 use diffeo_calculus::prim::IntOp;
 
 impl ModuleGenerator<'_> {

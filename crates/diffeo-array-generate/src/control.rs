@@ -1,8 +1,8 @@
 //! Blocks, calls and boxes, in bounded numbers: what makes programs long.
 
 use super::ModuleGenerator;
-use crate::ir::{Atom, BoxId, Carried, FlatTy, FunctionId, Op, Reduction};
-use crate::typing::param_types;
+use diffeo_array::ir::{Atom, BoxId, Carried, FlatTy, FunctionId, Op, Reduction};
+use diffeo_array::typing::param_types;
 
 /// How many loops may be open.
 const DEEPEST: usize = 3;
@@ -160,7 +160,7 @@ impl ModuleGenerator<'_> {
     }
 
     /// Steps that do not depend on each other: what they share is only read.
-    fn independent(&mut self, types: &[FlatTy], index: Atom) -> crate::ir::Block {
+    fn independent(&mut self, types: &[FlatTy], index: Atom) -> diffeo_array::ir::Block {
         self.depth += 1;
         let outer = std::mem::replace(&mut self.parallel, true);
         let (scope, accs) = (self.scope.clone(), std::mem::take(&mut self.accs));

@@ -1,7 +1,7 @@
 //! Scalars, texts, and what stops or prints.
 
 use super::ModuleGenerator;
-use crate::ir::{Atom, Check, FlatTy, Op, Scalar, Stop};
+use diffeo_array::ir::{Atom, Check, FlatTy, Op, Scalar, Stop};
 use diffeo_calculus::names::Named;
 use diffeo_calculus::prim::text::{self, TextType};
 use diffeo_calculus::prim::{int, real, Comparison, IntOp, RealOp, Rounding, TextOp};

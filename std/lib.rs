@@ -1,0 +1,74 @@
+//! The texts of the standard library, which is written in Diffeo.
+
+/// The modules: their names and texts. A long one is in several files, one after the other.
+pub const MODULES: &[(&str, &str)] = &[
+    (
+        "prelude",
+        concat!(
+            include_str!("prelude.deo"),
+            include_str!("prelude/arrays.deo"),
+            include_str!("prelude/signals.deo")
+        ),
+    ),
+    ("bayes", include_str!("bayes.deo")),
+    (
+        "linalg",
+        concat!(
+            include_str!("linalg.deo"),
+            include_str!("linalg/svd.deo"),
+            include_str!("linalg/eig.deo"),
+            include_str!("linalg/expm.deo"),
+            include_str!("linalg/krylov.deo")
+        ),
+    ),
+    (
+        "ode",
+        concat!(
+            include_str!("ode.deo"),
+            include_str!("ode/stiff.deo"),
+            include_str!("ode/adjoint.deo"),
+            include_str!("ode/dense.deo")
+        ),
+    ),
+    (
+        "optim",
+        concat!(
+            include_str!("optim.deo"),
+            include_str!("optim/newton.deo"),
+            include_str!("optim/least_squares.deo"),
+            include_str!("optim/bounds.deo"),
+            include_str!("optim/constraints.deo"),
+            include_str!("optim/search.deo")
+        ),
+    ),
+    ("plot", include_str!("plot.deo")),
+    ("quadrature", include_str!("quadrature.deo")),
+    ("random", include_str!("random.deo")),
+    ("root", include_str!("root.deo")),
+    (
+        "sparse",
+        concat!(
+            include_str!("sparse.deo"),
+            include_str!("sparse/orders.deo"),
+            include_str!("sparse/factors.deo"),
+            include_str!("sparse/derivatives.deo")
+        ),
+    ),
+    ("special", include_str!("special.deo")),
+    (
+        "stats",
+        concat!(
+            include_str!("stats.deo"),
+            include_str!("stats/tails.deo"),
+            include_str!("stats/continuous.deo"),
+            include_str!("stats/gamma_and_beta.deo"),
+            include_str!("stats/discrete.deo"),
+            include_str!("stats/vectors.deo"),
+            include_str!("stats/tests.deo"),
+            include_str!("stats/fits.deo"),
+            include_str!("stats/glm.deo")
+        ),
+    ),
+    ("text", include_str!("text.deo")),
+    ("time", include_str!("time.deo")),
+];
