@@ -165,7 +165,7 @@ impl ModuleGenerator<'_> {
     /// What prints or stops.
     pub(super) fn effect(&mut self) {
         let text = self.atom(&FlatTy::Text);
-        match self.below(8) {
+        match self.below(10) {
             0..=2 => {
                 let value = self.atom(&FlatTy::Text);
                 self.emit(Op::Trace(text, value));
@@ -174,7 +174,11 @@ impl ModuleGenerator<'_> {
                 let (step, value) = (self.atom(&FlatTy::Int), self.atom(&FlatTy::Real));
                 self.emit(Op::Progress(text, step, value));
             }
-            4 if self.features.stops => {
+            4 => {
+                let (message, help) = (self.atom(&FlatTy::Text), self.atom(&FlatTy::Text));
+                self.emit(Op::Warn(text, message, help, Atom::Int(-1)));
+            }
+            5 if self.features.stops => {
                 let (a, b) = (self.atom(&FlatTy::Int), self.atom(&FlatTy::Int));
                 let c = self.atom(&FlatTy::Int);
                 let check = self.pick(&[
@@ -186,7 +190,7 @@ impl ModuleGenerator<'_> {
                 ]);
                 self.emit(Op::Check(check));
             }
-            5 if self.features.stops => {
+            6 if self.features.stops => {
                 let cond = self.atom(&FlatTy::Bool);
                 let ty = self.ty();
                 let stops = self.region(&[], |_| {});

@@ -337,6 +337,9 @@ pub enum Op {
     Trace(Atom, Atom),
     /// `(Text, Int, Real) →`: tells how far a long computation is.
     Progress(Atom, Atom, Atom),
+    /// `(Text, Text, Text, Int) →`: warns, with a code, a message and a help, at the place in [`Module::sites`]; until
+    /// [`places`](crate::places) has found it, the Int is -1.
+    Warn(Atom, Atom, Atom, Atom),
 
     // Arrays
     /// The size of an array in a dimension: `Array(_, r) → Int`. -1 if nothing determines it.

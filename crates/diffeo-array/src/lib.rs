@@ -13,7 +13,7 @@
 //! | `value.rs`, `eval/` | values, and the evaluator, which defines what a program means |
 //! | `opt/` | passes from Flat to Flat |
 //! | `ad/` | derivatives: from functions of Flat to functions of Flat |
-//! | `report.rs` | run-time errors with their places |
+//! | `report.rs`, `places.rs` | run-time errors and warnings with their places |
 
 pub mod ad;
 pub mod build;
@@ -23,6 +23,7 @@ pub mod ir;
 pub mod lint;
 pub mod opt;
 pub mod parse;
+pub mod places;
 pub mod print;
 pub mod report;
 pub mod typing;

@@ -310,6 +310,7 @@ prims! {
         ToReal => "to_real",
         IsNan => "is_nan",
         AppendStrings => "append_strings",
+        Warn => "warn",
     }
     typed {
         Add => "add",

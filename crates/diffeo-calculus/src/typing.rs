@@ -190,6 +190,7 @@ impl Prim {
             Prim::Fail(t) => (vec![Ty::String], t.clone()),
             Prim::Trace(t) => (vec![Ty::String, t.clone()], t.clone()),
             Prim::Progress(t) => (vec![Ty::String, Ty::Int, Ty::Real, t.clone()], t.clone()),
+            Prim::Warn => (vec![Ty::String; 3], Ty::Unit),
             Prim::Lift(lift) => (vec![lift.from.clone(); arguments], lift.to.clone()),
         }
     }
@@ -247,6 +248,7 @@ impl Prim {
             | Prim::Fail(_)
             | Prim::Trace(_)
             | Prim::Progress(_)
+            | Prim::Warn
             | Prim::Lift(_) => None,
         }
     }

@@ -10,7 +10,7 @@ use crate::{plot, print, Stop};
 use clap::ValueEnum;
 use diffeo::data::{check_writable, write_results, DataError, Output, Problem, Target};
 use diffeo::pipeline::timed;
-use diffeo::{Cpu, Entry, How, Limits, ModuleId, Options, Session};
+use diffeo::{Cpu, Entry, Event, How, Limits, ModuleId, Options, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
@@ -163,8 +163,12 @@ impl Shell {
         let stack = Options::default().max_stack;
         let options = Options {
             kinks,
-            trace: Box::new(move |text| traced.suspend(|| messages.trace(text))),
-            progress: Box::new(move |report| shown.show(report)),
+            events: Box::new(move |event| match event {
+                Event::Line(text) => traced.suspend(|| messages.trace(text)),
+                Event::Progress(report) => shown.show(&report),
+                // The run gives them at its end.
+                Event::Warning(_) => {}
+            }),
             // However little memory there may be, it is not the depth of calls that is to blame.
             max_stack: limits.memory.map_or(stack, |memory| memory.bytes.clamp(1 << 20, stack)),
             limits,

@@ -492,6 +492,8 @@ pub enum Runtime {
     Trace,
     /// `(label: Block, step: Int, value: Real)`
     Progress,
+    /// `(code: Block, message: Block, help: Block, place: Int)`: warns, at a place of [`LowModule::flat`].
+    Warn,
     /// `(data: Ptr, length, to: Ptr)`: the sorting permutation of Reals, as Ints.
     SortReals,
     /// The same of Ints.
@@ -511,7 +513,7 @@ pub enum Runtime {
 
 impl Runtime {
     /// All of them.
-    pub const ALL: [Runtime; 30] = [
+    pub const ALL: [Runtime; 31] = [
         Runtime::Box,
         Runtime::Array,
         Runtime::Zeros,
@@ -535,6 +537,7 @@ impl Runtime {
         Runtime::Text(TextOp::Number),
         Runtime::Trace,
         Runtime::Progress,
+        Runtime::Warn,
         Runtime::SortReals,
         Runtime::SortInts,
         Runtime::SortTexts,

@@ -153,7 +153,8 @@ fn of_prim(p: &Prim) -> CoverageRow {
         | Prim::Labels(_)
         | Prim::Fail(_)
         | Prim::Trace(_)
-        | Prim::Progress(_) => ours(&name),
+        | Prim::Progress(_)
+        | Prim::Warn => ours(&name),
         Prim::Lift(_) => {
             row(&name, Refused("only translated programs have it, which are not traced"), [Ours; 6])
         }

@@ -205,9 +205,8 @@ pub fn traced(
     options: Options,
 ) -> Result<Program, Refused> {
     let ShownDefinition { program, global: e, name, span } = of;
-    let Options { kinks, max_stack, trace, progress, limits } = options;
-    let options =
-        TraceOptions { kinks, max_stack, limits, trace, progress, ..TraceOptions::default() };
+    let Options { kinks, max_stack, events, limits } = options;
+    let options = TraceOptions { kinks, max_stack, limits, events, ..TraceOptions::default() };
     let mut evaluator = TraceEvaluator::new(program.clone(), options);
     match evaluator.trace(e, point) {
         Ok((trace, _)) if what == Traced::Printed && trace.len() > LONGEST => {

@@ -521,7 +521,9 @@ impl HomomorphismTranslator<'_> {
                 placed(numbers::blamed(t.w, t.system, "^", operands, value), e.span)
             }),
             // D{+_ℤ} = +_ℤ
-            Prim::Int(_) | Prim::Not | Prim::AppendStrings => at(prim(p.clone(), args)),
+            Prim::Int(_) | Prim::Not | Prim::AppendStrings | Prim::Warn => {
+                at(prim(p.clone(), args))
+            }
             // Predicates look at primals (ours).
             Prim::Compare(_, a) => {
                 let args = args.into_iter().map(|x| self.primal(a, x)).collect();

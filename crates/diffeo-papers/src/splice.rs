@@ -239,7 +239,8 @@ impl Renumber<'_> {
             | Prim::Round(_)
             | Prim::IsNan
             | Prim::Text(_)
-            | Prim::AppendStrings => {}
+            | Prim::AppendStrings
+            | Prim::Warn => {}
         }
     }
 }

@@ -32,9 +32,9 @@ mod syntax;
 
 use contexts::{Next, E};
 use diffeo_base::{Name, Span};
-use diffeo_calculus::eval::error::{ErrorKind, RuntimeError, RuntimeWarning};
+use diffeo_calculus::eval::error::{ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
 use diffeo_calculus::eval::reals::Reals;
-use diffeo_calculus::eval::{Kinks, Limits, Progress};
+use diffeo_calculus::eval::{lost, Event, Events, Kinks, Limits};
 use diffeo_calculus::term::{Global, GlobalId, Program};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
@@ -58,10 +58,8 @@ pub struct TraceOptions {
     pub max_stack: usize,
     /// What the run may take.
     pub limits: Limits,
-    /// Takes the lines that the program prints with `trace`.
-    pub trace: Box<dyn FnMut(&str)>,
-    /// Takes what the program reports with `progress`.
-    pub progress: Box<dyn FnMut(&Progress<'_>)>,
+    /// Takes what the program prints and reports.
+    pub events: Events,
 }
 
 impl Default for TraceOptions {
@@ -73,8 +71,7 @@ impl Default for TraceOptions {
             printed: false,
             max_stack: 1 << 30,
             limits: Limits::default(),
-            trace: Box::new(|_| {}),
-            progress: Box::new(|_| {}),
+            events: lost(),
         }
     }
 }
@@ -162,8 +159,7 @@ pub struct TraceEvaluator {
     printed: bool,
     fuel: Option<u64>,
     max_stack: usize,
-    trace: Box<dyn FnMut(&str)>,
-    progress: Box<dyn FnMut(&Progress<'_>)>,
+    events: Events,
     /// The groups of recursive definitions, if recursion is limited.
     groups: Vec<Option<u32>>,
     reals: Reals,
@@ -188,7 +184,6 @@ pub struct TraceEvaluator {
     depth: usize,
     /// The term at hand.
     site: prepare::Id,
-    warnings: Vec<RuntimeWarning>,
     /// How many definitions of derivatives are being evaluated, within which nothing is warned of.
     quiet: u32,
 }
@@ -208,8 +203,7 @@ impl TraceEvaluator {
             printed: options.printed,
             fuel: options.fuel,
             max_stack: options.max_stack,
-            trace: options.trace,
-            progress: options.progress,
+            events: options.events,
             reals: Reals::new(kinks),
             counted: 0,
             stack: Vec::new(),
@@ -222,7 +216,6 @@ impl TraceEvaluator {
             constants: Vec::new(),
             depth: 0,
             site: 0,
-            warnings: Vec::new(),
             quiet: 0,
         }
     }
@@ -276,11 +269,6 @@ impl TraceEvaluator {
         Ok((Trace { cx, params: vec![x], bindings, result, ty }, v.close()))
     }
 
-    /// The warnings since this was last asked: kinks and operands outside the domain, the first at each place.
-    pub fn take_warnings(&mut self) -> Vec<RuntimeWarning> {
-        std::mem::take(&mut self.warnings)
-    }
-
     /// How many operations on Reals were carried out so far, in values, traces and derivatives.
     pub fn operations(&self) -> u64 {
         self.counted + self.reals.operations + self.cx.operations.get()
@@ -332,11 +320,12 @@ impl TraceEvaluator {
         Some(Name::new(name.split('[').next().unwrap_or_default()))
     }
 
-    /// Takes over the warnings of real arithmetic.
+    /// Passes on the warnings of real arithmetic.
     fn collect_warnings(&mut self) {
         for (kind, span) in std::mem::take(&mut self.reals.warnings) {
-            let function = self.library_function();
-            self.warnings.push(RuntimeWarning { kind, span, function });
+            let told = matches!(kind, WarningKind::Told { .. });
+            let function = if told { None } else { self.library_function() };
+            (self.events)(Event::Warning(RuntimeWarning { kind, span, function }));
         }
     }
 }

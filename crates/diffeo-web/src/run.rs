@@ -5,7 +5,7 @@
 use crate::engine::messages;
 use crate::{pictures, table};
 use diffeo_base::{Diagnostic, Name, SourceMap};
-use diffeo_calculus::eval::{Exceeded, Limits, Machine, MemoryLimit, Options};
+use diffeo_calculus::eval::{Event, Exceeded, Limits, Machine, MemoryLimit, Options, Warnings};
 use diffeo_calculus::show::real;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
@@ -100,22 +100,25 @@ pub(crate) fn run(
     }
     said.extend(refused);
     let mut options = options(host, bounds, (host.now)());
-    let kept = lines.clone();
-    options.trace = Box::new(move |line: &str| {
-        let mut kept = kept.borrow_mut();
-        if kept.len() < MOST_LINES {
-            (host.tell)(line);
-            kept.push(line.to_string());
-        }
-    });
+    let (kept, warned) = (lines.clone(), Warnings::default());
     let mut next = f64::NEG_INFINITY;
-    options.progress = Box::new(move |at| {
-        let now = (host.now)();
-        if now < next {
-            return;
+    let sink = warned.clone();
+    options.events = Box::new(move |event| match event {
+        Event::Line(line) => {
+            let mut kept = kept.borrow_mut();
+            if kept.len() < MOST_LINES {
+                (host.tell)(line);
+                kept.push(line.to_string());
+            }
         }
-        next = now + EVERY;
-        (host.tell)(&format!("{}: step {}, {}", at.label, at.step, real(at.value)));
+        Event::Progress(at) => {
+            let now = (host.now)();
+            if now >= next {
+                next = now + EVERY;
+                (host.tell)(&format!("{}: step {}, {}", at.label, at.step, real(at.value)));
+            }
+        }
+        Event::Warning(warning) => sink.borrow_mut().push(warning),
     });
     let program = entries.first().map_or_else(Rc::default, |entry| entry.program.clone());
     let mut machine = Machine::new(program, options);
@@ -128,7 +131,7 @@ pub(crate) fn run(
             Ty::Fun(_) => machine.apply(&value, Value::Unit),
             _ => Ok(value),
         });
-        said.extend(machine.take_warnings().iter().map(|w| w.to_diagnostic()));
+        said.extend(warned.take().iter().map(|w| w.to_diagnostic()));
         match result {
             Ok(value) => {
                 let (pictures, told) = pictures::pictures(entry, &value, room);

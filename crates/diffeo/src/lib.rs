@@ -23,7 +23,7 @@ pub mod show;
 pub use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
 pub use diffeo_calculus::eval::leftovers;
 pub use diffeo_calculus::eval::{
-    Exceeded, Kinks, Limits, MemoryLimit, Options, Progress, RuntimeError,
+    Event, Exceeded, Kinks, Limits, MemoryLimit, Options, Progress, RuntimeError,
 };
 pub use diffeo_codegen::engine::Cpu;
 pub use diffeo_front::{

@@ -10,7 +10,7 @@ mod show;
 use crate::lower::{self, Unsupported};
 use crate::pipeline::{self, Timing};
 use diffeo_base::{field_name, Diagnostic};
-use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError, RuntimeWarning};
+use diffeo_calculus::eval::{Kinks, Options, RuntimeError, RuntimeWarning};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_front::Entry;
@@ -160,11 +160,6 @@ impl Session {
             }
         }
         d
-    }
-
-    /// The messages for what a machine warned of since it was last asked.
-    pub(crate) fn warnings(&self, machine: &mut Machine) -> Vec<Diagnostic> {
-        machine.take_warnings().iter().map(RuntimeWarning::to_diagnostic).collect()
     }
 }
 

@@ -12,6 +12,7 @@ use crate::ir::walk::operands;
 use crate::ir::{
     Atom, Block, Carried, ConstantId, FlatTy, FunctionId, Module, Op, Reduction, SiteId, Stmt, Var,
 };
+use crate::places::ToldOnce;
 use crate::report::{report, Failure, OpenCall, OpenCalls, Why, KEPT};
 use crate::value::{Collector, FlatValue};
 use diffeo_calculus::eval::{Blocks, Options, RuntimeError};
@@ -79,6 +80,7 @@ impl FlatEvaluator {
             live: &self.live,
             options: &mut self.options,
             constants: &mut self.constants,
+            told: ToldOnce::default(),
             operations: self.operations,
             next_check: self.operations,
             vars: Vec::new(),
@@ -163,6 +165,7 @@ struct FlatMachine<'m> {
     live: &'m [Live],
     options: &'m mut Options,
     constants: &'m mut Vec<ConstantState>,
+    told: ToldOnce,
     operations: u64,
     /// At how many operations the limits are checked next.
     next_check: u64,
@@ -354,8 +357,9 @@ impl<'m> FlatMachine<'m> {
             (op, _) => {
                 let mut context = ops::OpContext {
                     operations: &mut self.operations,
-                    trace: &mut *self.options.trace,
-                    progress: &mut *self.options.progress,
+                    events: &mut *self.options.events,
+                    told: &mut self.told,
+                    sites: &self.module.sites,
                 };
                 let results = ops::apply(&mut context, op, args)?;
                 self.give(results)?;

@@ -2,11 +2,12 @@
 
 use super::Values;
 use crate::ir::ops::{row, Group};
-use crate::ir::{Check, FunctionId, Op, Scalar, Stop};
+use crate::ir::{Check, FunctionId, Op, Scalar, Site, Stop};
+use crate::places::{Told, ToldOnce};
 use crate::report::{counts, ErrorOperand, Why};
 use crate::value::{elements, locate, Acc, Collector, Data, FlatArray, FlatValue, Sizes, Stack};
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::Progress;
+use diffeo_calculus::eval::{Event, Progress};
 use diffeo_calculus::prim::text::{self, TextResult};
 use diffeo_calculus::prim::{int, real, Comparison, IntOp, TextOp};
 use diffeo_calculus::show;
@@ -71,8 +72,9 @@ fn checked(kind: ErrorKind) -> Stopped {
 /// What operations need.
 pub(super) struct OpContext<'o> {
     pub operations: &'o mut u64,
-    pub trace: &'o mut dyn FnMut(&str),
-    pub progress: &'o mut dyn FnMut(&Progress<'_>),
+    pub events: &'o mut dyn FnMut(Event<'_>),
+    pub told: &'o mut ToldOnce,
+    pub sites: &'o [Site],
 }
 
 impl OpContext<'_> {
@@ -119,14 +121,26 @@ pub(super) fn apply(cx: &mut OpContext<'_>, op: &Op, args: Values) -> OpResults 
         },
         Op::Trace(..) => match args.as_slice() {
             [FlatValue::Text(label), FlatValue::Text(value)] => {
-                (cx.trace)(&format!("{label}: {value}"));
+                (cx.events)(Event::Line(&format!("{label}: {value}")));
                 nothing()
             }
             _ => Err(mistyped(op)),
         },
         Op::Progress(..) => match args.as_slice() {
             [FlatValue::Text(label), FlatValue::Int(step), FlatValue::Real(value)] => {
-                (cx.progress)(&Progress { label, step: *step, value: *value });
+                (cx.events)(Event::Progress(Progress { label, step: *step, value: *value }));
+                nothing()
+            }
+            _ => Err(mistyped(op)),
+        },
+        Op::Warn(..) => match args.as_slice() {
+            [FlatValue::Text(code), FlatValue::Text(message), FlatValue::Text(help), FlatValue::Int(place)] =>
+            {
+                let texts = [code, message, help].map(|text| text.to_string());
+                let told = Told { texts, place: *place };
+                if cx.told.is_new(&told) {
+                    (cx.events)(Event::Warning(told.warning(cx.sites)));
+                }
                 nothing()
             }
             _ => Err(mistyped(op)),

@@ -301,6 +301,8 @@ operations! {
         [label: Text, value: Text] { Op::Trace(label, value) } = OpInfo::prints("trace");
         [label: Text, step: Int, value: Real] { Op::Progress(label, step, value) }
             = OpInfo::prints("progress");
+        [code: Text, message: Text, help: Text, place: Int] { Op::Warn(code, message, help, place) }
+            = OpInfo::prints("warn");
 
         [array: Read, indices: Ints] { Op::Get(array, indices) } = OpInfo::array("get");
         [array: Read, lo: Int, hi: Int] { Op::Slice { array, lo, hi } } = OpInfo::array("slice");

@@ -288,6 +288,7 @@ impl Accumulators {
             Op::Call(..)
             | Op::Trace(..)
             | Op::Progress(..)
+            | Op::Warn(..)
             | Op::StackNew(_)
             | Op::Push(..)
             | Op::StackLen(_)

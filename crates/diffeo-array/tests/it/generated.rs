@@ -17,12 +17,9 @@ use std::time::Duration;
 /// printed.
 fn outcome(program: &GeneratedProgram) -> (Result<Vec<FlatValue>, String>, Vec<String>) {
     let lines = Rc::new(RefCell::new(Vec::new()));
-    let (traced, reported) = (lines.clone(), lines.clone());
+    let told = lines.clone();
     let options = Options {
-        trace: Box::new(move |line| traced.borrow_mut().push(line.to_string())),
-        progress: Box::new(move |p| {
-            reported.borrow_mut().push(format!("{} {} {}", p.label, p.step, p.value));
-        }),
+        events: Box::new(move |event| told.borrow_mut().push(format!("{event:?}"))),
         limits: Limits::after(Duration::from_secs(10)),
         ..Options::default()
     };
@@ -167,6 +164,7 @@ fn every_operation_occurs_and_most_programs_end_with_a_result() {
         "fail_shape",
         "trace",
         "progress",
+        "warn",
         "dim",
         "get",
         "slice",

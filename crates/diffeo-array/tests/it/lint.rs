@@ -45,6 +45,7 @@ fn every_operation_wants_operands_of_its_types() {
         "y: Real = fail(n)",
         "trace(t, x)",
         "progress(t, n, n)",
+        "warn(t, t, t, t)",
         "y: Int = dim[1](a)",
         "y: Int = dim[0](n)",
         "y: Real = get(a)",

@@ -17,12 +17,9 @@ use std::time::Duration;
 /// operations it takes.
 fn outcome(module: &Module, program: &GeneratedProgram) -> (String, Vec<String>, u64) {
     let lines = Rc::new(RefCell::new(Vec::new()));
-    let (traced, reported) = (lines.clone(), lines.clone());
+    let told = lines.clone();
     let options = Options {
-        trace: Box::new(move |line| traced.borrow_mut().push(line.to_string())),
-        progress: Box::new(move |p| {
-            reported.borrow_mut().push(format!("{} {} {}", p.label, p.step, p.value));
-        }),
+        events: Box::new(move |event| told.borrow_mut().push(format!("{event:?}"))),
         limits: Limits::after(Duration::from_secs(10)),
         ..Options::default()
     };

@@ -185,6 +185,36 @@ pub enum WarningKind {
         /// Its operands.
         operands: Vec<f64>,
     },
+    /// What the library itself warns of, by `warn`.
+    Told {
+        /// A stable name of the kind of warning.
+        code: &'static str,
+        /// What is wrong.
+        message: String,
+        /// What to do; may be empty.
+        help: String,
+    },
+}
+
+/// The codes of what the library warns of.
+pub const TOLD: [&str; 2] = ["not-converged", "inaccurate"];
+
+impl WarningKind {
+    /// What `warn` is called with, as a warning.
+    pub fn told(code: &str, message: &str, help: &str) -> WarningKind {
+        let code = TOLD.into_iter().find(|known| *known == code).unwrap_or("warning");
+        WarningKind::Told { code, message: message.to_string(), help: help.to_string() }
+    }
+
+    /// A stable name of the kind of warning.
+    pub fn code(&self) -> &'static str {
+        match self {
+            WarningKind::Kink { .. } => "kink",
+            WarningKind::OutsideDomain { .. } => "outside-domain",
+            WarningKind::NanDerivative { .. } => "nan-derivative",
+            WarningKind::Told { code, .. } => code,
+        }
+    }
 }
 
 fn real(x: f64) -> String {
@@ -372,34 +402,40 @@ impl RuntimeError {
 }
 
 impl RuntimeWarning {
+    /// Whether it is of the same kind and place.
+    pub fn repeats(&self, other: &RuntimeWarning) -> bool {
+        (self.kind.code(), self.span) == (other.kind.code(), other.span)
+    }
+
     /// The message for the user.
     pub fn to_diagnostic(&self) -> Diagnostic {
-        let (code, message) = match &self.kind {
-            WarningKind::Kink { op, operands: xs } => {
-                ("kink", format!("{} has no derivative there", operands(op, xs)))
-            }
-            WarningKind::OutsideDomain { op, operands: xs } => (
-                "outside-domain",
-                format!("{} is outside the domain of the operation", operands(op, xs)),
+        let warning = |message| Diagnostic::warning(self.kind.code(), self.span, message);
+        let (d, help) = match &self.kind {
+            WarningKind::Kink { op, operands: xs } => (
+                warning(format!("{} has no derivative there", operands(op, xs))),
+                at_the_origin(op, xs),
             ),
-            WarningKind::NanDerivative { op, operands: xs } => {
-                ("nan-derivative", format!("the derivative is nan because of {}", operands(op, xs)))
+            WarningKind::OutsideDomain { op, operands: xs } => (
+                warning(format!("{} is outside the domain of the operation", operands(op, xs))),
+                at_the_origin(op, xs),
+            ),
+            WarningKind::NanDerivative { op, operands: xs } => (
+                warning(format!("the derivative is nan because of {}", operands(op, xs)))
+                    .note("the value is finite, but the derivative does not exist there"),
+                at_the_origin(op, xs),
+            ),
+            WarningKind::Told { code: _, message, help } => {
+                (warning(message.clone()), Some(help.as_str()).filter(|help| !help.is_empty()))
             }
         };
-        let mut d = Diagnostic::warning(code, self.span, message);
-        if let Some(name) = &self.function {
-            d = d.primary_text(called(name));
+        let d = match &self.function {
+            Some(name) => d.primary_text(called(name)),
+            None => d,
+        };
+        match help {
+            Some(help) => d.help(help),
+            None => d,
         }
-        if code == "nan-derivative" {
-            d = d.note("the value is finite, but the derivative does not exist there");
-        }
-        let (WarningKind::Kink { op, operands }
-        | WarningKind::OutsideDomain { op, operands }
-        | WarningKind::NanDerivative { op, operands }) = &self.kind;
-        if let Some(help) = at_the_origin(op, operands) {
-            d = d.help(help);
-        }
-        d
     }
 }
 

@@ -16,8 +16,8 @@ use super::code::{Code, ParamShape};
 use super::compile::Compiler;
 use super::derivative::{derivative, pull_back, Caller};
 use super::error::{ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
+use super::event::{lost, Event, Events};
 use super::limits::{Exceeded, Limits};
-use super::ops::Progress;
 use super::reals::{Kinks, Reals};
 use super::translator::Translator;
 use crate::array::ArrayBuilder;
@@ -45,22 +45,19 @@ pub struct Options {
     pub kinks: Kinks,
     /// How many bytes the registers and frames of open calls may take.
     pub max_stack: usize,
-    /// Takes the lines that the program prints with `trace`.
-    pub trace: Box<dyn FnMut(&str)>,
-    /// Takes what the program reports with `progress`.
-    pub progress: Box<dyn FnMut(&Progress<'_>)>,
+    /// Takes what the program prints and reports.
+    pub events: Events,
     /// What the run may take.
     pub limits: Limits,
 }
 
 impl Default for Options {
-    /// Kinks are ignored, traces are lost, open calls may take 1 GiB, and nothing else is bounded.
+    /// Kinks are ignored, events are lost, open calls may take 1 GiB, and nothing else is bounded.
     fn default() -> Options {
         Options {
             kinks: Kinks::Ignore,
             max_stack: 1 << 30,
-            trace: Box::new(|_| {}),
-            progress: Box::new(|_| {}),
+            events: lost(),
             limits: Limits::default(),
         }
     }
@@ -140,7 +137,6 @@ pub struct Machine {
     next_check: u64,
     /// After how many operations the run ends.
     budget: u64,
-    warnings: Vec<RuntimeWarning>,
     /// The translations of functions, if the derivatives of the program are those of one of the papers' systems.
     translator: Option<Box<dyn Translator>>,
 }
@@ -165,14 +161,14 @@ impl Machine {
             operations: 0,
             next_check: 0,
             budget: u64::MAX,
-            warnings: Vec::new(),
             translator: None,
         }
     }
 
-    /// Changes what the following calls may take.
-    pub fn set_limits(&mut self, limits: Limits) {
+    /// Another run begins, which may take this.
+    pub fn begin(&mut self, limits: Limits) {
         self.options.limits = limits;
+        self.reals.begin();
     }
 
     /// A machine for a program in which function values are translated while it runs ([`crate::Prim::Lift`]).
@@ -265,12 +261,6 @@ impl Machine {
     pub fn take_largest_terms(&mut self) -> [f64; 2] {
         let [first, second] = std::mem::take(&mut self.reals.largest_terms);
         [first, if self.reals.nests { f64::INFINITY } else { second }]
-    }
-
-    /// The warnings since this was last asked.
-    pub fn take_warnings(&mut self) -> Vec<RuntimeWarning> {
-        self.collect_warnings();
-        std::mem::take(&mut self.warnings)
     }
 
     // Definitions
@@ -489,7 +479,7 @@ impl Machine {
         }
     }
 
-    /// Takes over the warnings of real arithmetic; the innermost function is on the frames.
+    /// Passes on the warnings of real arithmetic; the innermost function is on the frames.
     fn collect_warnings(&mut self) {
         if !self.reals.warnings.is_empty() {
             self.add_warnings(self.innermost_library_function());
@@ -501,10 +491,10 @@ impl Machine {
         for (kind, span) in std::mem::take(&mut self.reals.warnings) {
             // A nan is found when the operation that made it is long over.
             let function = match kind {
-                WarningKind::NanDerivative { .. } => None,
+                WarningKind::NanDerivative { .. } | WarningKind::Told { .. } => None,
                 WarningKind::Kink { .. } | WarningKind::OutsideDomain { .. } => function.clone(),
             };
-            self.warnings.push(RuntimeWarning { kind, span, function });
+            (self.options.events)(Event::Warning(RuntimeWarning { kind, span, function }));
         }
     }
 }

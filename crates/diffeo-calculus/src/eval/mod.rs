@@ -15,11 +15,13 @@
 //! | `watch.rs` | zeros and blame in programs that the papers' systems translated |
 //! | `limits.rs` | time, memory and interruption |
 //! | `error.rs` | what can go wrong |
+//! | `event.rs` | what a run tells while it goes on |
 
 mod code;
 mod compile;
 pub mod derivative;
 pub mod error;
+mod event;
 pub mod leftovers;
 pub mod limits;
 mod liveness;
@@ -33,8 +35,9 @@ mod watch;
 
 pub use code::{SizesCall, SizesTree};
 pub use error::{RuntimeError, RuntimeWarning};
+pub use event::{lost, warnings, Event, Events, Progress, Warnings};
 pub use limits::{Exceeded, Limits, MemoryLimit};
 pub use machine::environment;
 pub use machine::{Machine, Options, MOST_ELEMENTS};
-pub use ops::{Blocks, Progress};
+pub use ops::Blocks;
 pub use reals::Kinks;

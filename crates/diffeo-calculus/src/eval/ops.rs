@@ -13,7 +13,8 @@ pub(crate) use arrays::update;
 pub use sizes::sizes;
 pub use sum::Blocks;
 
-use super::error::ErrorKind;
+use super::error::{ErrorKind, WarningKind};
+use super::event::{Event, Progress};
 use super::reals::{primal, Reals};
 use crate::array::{Array, ArrayBuilder};
 use crate::labels::labels as labels_of;
@@ -39,10 +40,8 @@ pub struct PrimContext<'m> {
     pub smooth: bool,
     /// For the names of constructors.
     pub program: &'m Program,
-    /// Takes what `trace` prints.
-    pub trace: &'m mut dyn FnMut(&str),
-    /// Takes what `progress` reports.
-    pub progress: &'m mut dyn FnMut(&Progress<'_>),
+    /// Takes what the program prints and reports.
+    pub events: &'m mut dyn FnMut(Event<'_>),
     /// The place.
     pub site: Span,
 }
@@ -56,16 +55,6 @@ impl PrimContext<'_> {
     fn count(&mut self, elements: usize) {
         *self.operations += elements as u64;
     }
-}
-
-/// How far a long computation is, as `progress` reports it.
-pub struct Progress<'a> {
-    /// What is at work, such as an optimiser.
-    pub label: &'a str,
-    /// The number of its step.
-    pub step: i64,
-    /// The number that shows how it goes, such as the loss.
-    pub value: f64,
 }
 
 fn mistyped(prim: &Prim) -> ErrorKind {
@@ -168,15 +157,19 @@ pub fn apply(
         (Prim::Trace(ty), [Value::String(label), value]) => {
             let text = show(value, ty, &cx.program.datas);
             cx.count(text.len());
-            (cx.trace)(&format!("{label}: {text}"));
+            (cx.events)(Event::Line(&format!("{label}: {text}")));
             Ok(value.clone())
         }
         (
             Prim::Progress(_),
             [Value::String(label), Value::Int(step), x @ (Value::Real(_) | Value::Dual { .. } | Value::Active(_)), value],
         ) => {
-            (cx.progress)(&Progress { label, step: *step, value: primal(x) });
+            (cx.events)(Event::Progress(Progress { label, step: *step, value: primal(x) }));
             Ok(value.clone())
+        }
+        (Prim::Warn, [Value::String(code), Value::String(message), Value::String(help)]) => {
+            cx.reals.warn(WarningKind::told(code, message, help), cx.site);
+            Ok(Value::Unit)
         }
         (
             Prim::Real(_)
@@ -213,6 +206,7 @@ pub fn apply(
             | Prim::Fail(_)
             | Prim::Trace(_)
             | Prim::Progress(_)
+            | Prim::Warn
             | Prim::Lift(_),
             _,
         ) => Err(mistyped(prim)),

@@ -21,7 +21,6 @@ use crate::value::{Parts, Value};
 use diffeo_base::deep;
 use diffeo_base::Span;
 use std::collections::HashSet;
-use std::mem::{discriminant, Discriminant};
 use std::rc::Rc;
 
 /// What is done where a function has no derivative or an operation no value.
@@ -53,7 +52,7 @@ pub struct Reals {
     pub largest_terms: [f64; 2],
     /// New warnings: what and where. Only the first of a kind at a place.
     pub warnings: Vec<(WarningKind, Span)>,
-    reported: HashSet<(Discriminant<WarningKind>, Span)>,
+    reported: HashSet<(&'static str, Span)>,
     levels: Vec<Level>,
     /// The multi-indices that were needed so far.
     shapes: Vec<Rc<JetShape>>,
@@ -280,10 +279,15 @@ impl Reals {
     }
 
     /// Adds a warning unless one of its kind was given for the place.
-    fn warn(&mut self, kind: WarningKind, site: Span) {
-        if self.reported.insert((discriminant(&kind), site)) {
+    pub fn warn(&mut self, kind: WarningKind, site: Span) {
+        if self.reported.insert((kind.code(), site)) {
             self.warnings.push((kind, site));
         }
+    }
+
+    /// Another run begins, which may warn of the same again.
+    pub fn begin(&mut self) {
+        self.reported.clear();
     }
 
     /// Warns of a derivative that is nan where the value is finite.

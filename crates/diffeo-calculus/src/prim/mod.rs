@@ -272,6 +272,9 @@ pub enum Prim {
     Trace(Ty),
     /// `(String, Int, Real, T) -> T`: tells how far a long computation is; the last argument.
     Progress(Ty),
+    /// `(String, String, String) -> ()`: warns, at the place where an error would be reported; the code, the message, the
+    /// help.
+    Warn,
     /// A function value with its code translated by one more of the papers' systems, or one less.
     #[serde(skip)]
     Lift(Rc<Lift>),

@@ -3,6 +3,7 @@
 use crate::support::*;
 use diffeo_base::Name;
 use diffeo_calculus::eval::error::ErrorKind;
+use diffeo_calculus::eval::Event;
 use diffeo_calculus::prim::{Comparison, IntOp, Prim, Rounding, SizePattern, SizeRef, SizeShape};
 use diffeo_calculus::term::{Arm, Case, GlobalId, Term, TermKind};
 use diffeo_calculus::ty::DataId;
@@ -598,11 +599,11 @@ fn what_trace_prints() {
     let main = prim(Prim::Trace(Ty::Real), vec![text("x"), real(1.0)]);
     let program = program(vec![("main", Ty::Real, main)]);
     let sink = lines.clone();
-    let trace = Box::new(move |line: &str| sink.borrow_mut().push(line.to_string()));
-    let options = diffeo_calculus::eval::Options { trace, ..Default::default() };
+    let events = Box::new(move |event: Event<'_>| sink.borrow_mut().push(format!("{event:?}")));
+    let options = diffeo_calculus::eval::Options { events, ..Default::default() };
     let mut machine = diffeo_calculus::eval::Machine::new(program, options);
     assert!(matches!(machine.eval_global(GlobalId(0)), Ok(Value::Real(x)) if x == 1.0));
-    assert_eq!(*lines.borrow(), ["x: 1.0"]);
+    assert_eq!(*lines.borrow(), ["Line(\"x: 1.0\")"]);
 }
 
 #[test]

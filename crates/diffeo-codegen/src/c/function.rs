@@ -476,7 +476,7 @@ impl CWriter<'_> {
         self.fail();
     }
 
-    fn runtime(&self, op: Runtime, args: &[Operand]) -> String {
+    fn runtime(&mut self, op: Runtime, args: &[Operand]) -> String {
         let texts = self.operands(args).join(", ");
         match op {
             Runtime::Box => {
@@ -518,6 +518,10 @@ impl CWriter<'_> {
             },
             Runtime::Trace => format!("df_trace(cx, {texts})"),
             Runtime::Progress => format!("df_progress(cx, {texts})"),
+            Runtime::Warn => {
+                let first = self.unit.places(self.number, self.module);
+                format!("df_warn(cx, {texts} + {first})")
+            }
             Runtime::SortReals => format!("df_sort_reals({texts})"),
             Runtime::SortInts => format!("df_sort_ints({texts})"),
             Runtime::SortTexts => format!("df_sort_texts({texts})"),
@@ -556,7 +560,8 @@ fn unary(op: Unary, a: &str) -> String {
         Unary::Integral(Rounding::Round) => format!("df_round_even({a})"),
         Unary::Integral(Rounding::Trunc) => format!("trunc({a})"),
         Unary::ToReal => format!("(double){a}"),
-        Unary::ToInt => format!("(int64_t){a}"),
+        // GCC makes a Real of the Int of -0.0 by rounding, which keeps the sign.
+        Unary::ToInt => format!("(int64_t)({a} + 0.0)"),
         Unary::Bits => format!("df_bits({a})"),
         Unary::FromBits => format!("df_from_bits({a})"),
         Unary::FromBool => a.to_string(),

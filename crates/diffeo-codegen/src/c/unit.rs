@@ -69,6 +69,8 @@ struct Placed {
     constant_references: Vec<bool>,
     /// The name of the function that callers enter by, and whether it can fail.
     entry: (String, bool),
+    /// The number of its first place, if all of them have numbers.
+    first_place: Option<u32>,
     /// What messages call the functions and the constants.
     names: Vec<Name>,
     constants: Vec<Name>,
@@ -130,6 +132,7 @@ impl Unit {
             layouts: module.layouts.clone(),
             constant_references: module.constant_references.clone(),
             entry: (String::new(), false),
+            first_place: None,
             names: names.collect(),
             constants: module.flat.constants.iter().map(|c| c.name.clone()).collect(),
         });
@@ -204,6 +207,20 @@ impl Unit {
         *self.site_numbers.entry((module, site)).or_insert_with(|| {
             sites.push((module, site));
             sites.len() as u32 - 1
+        })
+    }
+
+    /// The number of the first place of a module, whose others follow: for numbers that are known when it runs.
+    pub(super) fn places(&mut self, number: usize, module: &LowModule) -> u32 {
+        if self.host == RuntimeProvider::Process {
+            return 0;
+        }
+        let sites = &mut self.sites;
+        *self.modules[number].first_place.get_or_insert_with(|| {
+            let first = sites.len() as u32;
+            let all = (0..module.flat.sites.len() as u32).map(SiteId);
+            sites.extend(all.map(|site| (number, site)));
+            first
         })
     }
 

@@ -22,12 +22,11 @@ pub use stack::stack_margin;
 pub use watch::{Overseer, Verdict};
 
 use crate::low::{LowModule, Raise, BYTES, DATA};
-pub use crate::runtime::Callbacks;
 use crate::runtime::{Context, OpenCall, Owned, STOP};
 use diffeo_array::ir::{ConstantId, FlatTy, FunctionId, SiteId};
 use diffeo_array::report::{self, report, ErrorOperand, Why};
 use diffeo_array::value::FlatValue;
-use diffeo_calculus::eval::{Exceeded, Limits, RuntimeError};
+use diffeo_calculus::eval::{lost, Events, Exceeded, Limits, RuntimeError};
 use hashbrown::HashMap;
 use std::any::Any;
 use std::fmt;
@@ -135,17 +134,13 @@ pub struct RunOptions {
     /// What the run may take.
     pub limits: Limits,
     /// Takes what the program prints and reports.
-    pub callbacks: Callbacks,
+    pub events: Events,
 }
 
 impl Default for RunOptions {
     /// Open calls may take 1 GiB; nothing else is bounded, and what is printed is lost.
     fn default() -> RunOptions {
-        RunOptions {
-            max_stack: 1 << 30,
-            limits: Limits::default(),
-            callbacks: Callbacks::default(),
-        }
+        RunOptions { max_stack: 1 << 30, limits: Limits::default(), events: lost() }
     }
 }
 
@@ -230,7 +225,7 @@ pub struct Instance {
 impl Instance {
     /// A program that has not run yet.
     pub fn new(compiled: Arc<Compiled>, options: RunOptions) -> Instance {
-        let mut context = Owned::new(compiled.module.clone(), options.callbacks);
+        let mut context = Owned::new(compiled.module.clone(), options.events);
         context.set_memory_limit(options.limits.memory);
         let threads = options.limits.threads();
         context.set_threads(threads, options.max_stack, compiled.margin);

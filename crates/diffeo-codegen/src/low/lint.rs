@@ -65,6 +65,7 @@ impl Runtime {
             },
             Runtime::Trace => (&[Ptr, Ptr], &[]),
             Runtime::Progress => (&[Ptr, Int, Real], &[]),
+            Runtime::Warn => (&[Ptr, Ptr, Ptr, Int], &[]),
             Runtime::SortReals | Runtime::SortInts | Runtime::SortTexts => (&[Ptr, Int, Ptr], &[]),
             Runtime::Poll => (&[], &[Bool]),
             Runtime::PowInt => (&[Real, Int], &[Real]),

@@ -327,6 +327,7 @@ fn runtime_name(op: Runtime) -> &'static str {
         },
         Runtime::Trace => "trace",
         Runtime::Progress => "progress",
+        Runtime::Warn => "warn",
         Runtime::SortReals => "sort_reals",
         Runtime::SortInts => "sort_ints",
         Runtime::SortTexts => "sort_texts",

@@ -243,6 +243,10 @@ impl<'a> Lower<'_, 'a> {
                 self.print(crate::low::Runtime::Progress, &[label, step, value]);
                 Vec::new()
             }
+            Op::Warn(code, message, help, place) => {
+                self.print(crate::low::Runtime::Warn, &[code, message, help, place]);
+                Vec::new()
+            }
             Op::Dim(array, dim) => vec![self.array(array).sizes[usize::from(*dim)]],
             Op::Get(array, indices) => self.get(results, array, indices),
             Op::Slice { array, lo, hi } => self.slice(array, lo, hi),

@@ -173,6 +173,8 @@ fn runtime(op: Runtime) -> f64 {
         | Runtime::ShowBool
         | Runtime::ShowText => 128.0,
         Runtime::Trace | Runtime::Progress => 1024.0,
+        // It is the exception.
+        Runtime::Warn => 1.0,
         Runtime::SortReals | Runtime::SortInts | Runtime::SortTexts => 1024.0,
     }
 }

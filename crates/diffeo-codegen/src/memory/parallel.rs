@@ -7,7 +7,7 @@
 //! the last bit. Loops with little to do stay as they are.
 //!
 //! Where it applies:
-//! - the steps print nothing, and put no references into arrays (counting is not atomic, so blocks of memory never go
+//! - the steps print nothing (what they warn of, the runtime keeps in order), and put no references into arrays (counting is not atomic, so blocks of memory never go
 //!   from one thread to another);
 //! - the places of their results are known before the loop;
 //! - they are not within steps for which it is done.

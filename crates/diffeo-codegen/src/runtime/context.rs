@@ -9,7 +9,8 @@ use super::memory::{Memory, STATIC};
 use super::split::Workers;
 use super::work::{Work, COUNTER};
 use crate::low::{Layout, LowModule, DATA};
-use diffeo_calculus::eval::{MemoryLimit, Progress};
+use diffeo_array::places::{Told, ToldOnce};
+use diffeo_calculus::eval::{lost, Events, MemoryLimit};
 use std::any::Any;
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,21 +30,6 @@ pub const WORK: i64 = (std::mem::offset_of!(Context, work) + COUNTER) as i64;
 /// What the end of the stack is if the run is to end.
 pub const STOP: usize = usize::MAX;
 
-/// Takes what a program prints and reports.
-pub struct Callbacks {
-    /// Takes the lines that the program prints with `trace`.
-    pub trace: Box<dyn FnMut(&str)>,
-    /// Takes what the program reports with `progress`.
-    pub progress: Box<dyn FnMut(&Progress<'_>)>,
-}
-
-impl Default for Callbacks {
-    /// Everything is lost.
-    fn default() -> Callbacks {
-        Callbacks { trace: Box::new(|_| {}), progress: Box::new(|_| {}) }
-    }
-}
-
 /// The state of a run.
 #[repr(C)]
 pub struct Context {
@@ -56,7 +42,12 @@ pub struct Context {
     pub(super) counted: Vec<Option<u64>>,
     pub(super) memory: Memory,
     pub(super) failure: Failure,
-    pub(super) callbacks: Callbacks,
+    /// Takes what the program prints and reports.
+    pub(super) events: Events,
+    /// The warnings of the blocks of a loop that several threads do, until the loop is over.
+    pub(super) kept: Option<Vec<Told>>,
+    /// What the run has warned of so far.
+    pub(super) told: ToldOnce,
     /// The payload of a panic in a callback: the run ends, then the panic goes on.
     pub(super) panic: Option<Box<dyn Any + Send>>,
     pub(super) module: Arc<LowModule>,
@@ -100,7 +91,7 @@ pub struct Owned(NonNull<Context>);
 
 impl Owned {
     /// The context of a program.
-    pub fn new(module: Arc<LowModule>, callbacks: Callbacks) -> Owned {
+    pub fn new(module: Arc<LowModule>, events: Events) -> Owned {
         let mut text_blocks: Vec<_> = module.texts.iter().map(|text| text_block(text)).collect();
         let text_table: Vec<*mut u8> =
             text_blocks.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
@@ -127,7 +118,9 @@ impl Owned {
             counted: Vec::new(),
             memory: Memory::new(),
             failure: Failure::new(),
-            callbacks,
+            events,
+            kept: None,
+            told: ToldOnce::default(),
             panic: None,
             module,
             threads: 1,
@@ -168,7 +161,9 @@ impl Owned {
             counted: Vec::new(),
             memory,
             failure: Failure::new(),
-            callbacks: Callbacks::default(),
+            events: lost(),
+            kept: Some(Vec::new()),
+            told: ToldOnce::default(),
             panic: None,
             module: first.module.clone(),
             threads: 1,
@@ -341,8 +336,11 @@ impl Context {
     /// # Safety
     /// The context is live, and no compiled code runs.
     pub(crate) unsafe fn begin(context: *mut Context, top: usize, lowest: usize) {
-        // SAFETY: by the condition of the function; these are two fields.
-        unsafe { (*context).memory.begin(top, lowest, &(*context).stack_end) }
+        // SAFETY: by the condition of the function; these are single fields.
+        unsafe {
+            (*context).told.begin();
+            (*context).memory.begin(top, lowest, &(*context).stack_end);
+        }
     }
 
     /// Whether the run is to end.

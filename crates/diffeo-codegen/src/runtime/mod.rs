@@ -37,7 +37,7 @@ mod sort;
 mod split;
 mod work;
 
-pub use context::{Callbacks, Context, Owned, CONSTANTS, STACK_END, STATICS, STOP, TEXTS, WORK};
+pub use context::{Context, Owned, CONSTANTS, STACK_END, STATICS, STOP, TEXTS, WORK};
 pub use failure::{Failure, OpenCall, KEPT};
 pub use memory::{Memory, CLASSES, GRAIN, PLAIN, REFERENCES, STATIC, TEXT};
 pub use split::shape;
@@ -152,6 +152,7 @@ pub fn function(op: Runtime) -> RuntimeFunction {
         },
         Runtime::Trace => function!("trace", operations::trace, (Ptr, Ptr)),
         Runtime::Progress => function!("progress", operations::progress, (Ptr, Int, Real)),
+        Runtime::Warn => function!("warn", operations::warn, (Ptr, Ptr, Ptr, Int)),
         Runtime::SortReals => function!("sort_reals", operations::sort_reals, (Ptr, Int, Ptr)),
         Runtime::SortInts => function!("sort_ints", operations::sort_ints, (Ptr, Int, Ptr)),
         Runtime::SortTexts => function!("sort_texts", operations::sort_texts, (Ptr, Int, Ptr)),

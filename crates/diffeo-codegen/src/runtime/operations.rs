@@ -14,9 +14,11 @@ use super::memory::word;
 use super::sort;
 use crate::low::{FunctionId, BYTES, DATA};
 use diffeo_array::ir::SiteId;
-use diffeo_calculus::eval::Progress;
+use diffeo_array::places::Told;
+use diffeo_calculus::eval::{Event, Progress};
 use diffeo_calculus::prim::{real, text};
 use diffeo_calculus::show;
+use std::borrow::Cow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::slice;
 
@@ -223,8 +225,8 @@ pub(super) unsafe extern "C" fn trace(context: *mut Context, label: *mut u8, val
         let line =
             [&*String::from_utf8_lossy(bytes(label)), &*String::from_utf8_lossy(bytes(value))]
                 .join(": ");
-        let trace = &mut (*context).callbacks.trace;
-        call_back(context, || trace(&line));
+        let events = &mut (*context).events;
+        call_back(context, || events(Event::Line(&line)));
     }
 }
 
@@ -241,8 +243,46 @@ pub(super) unsafe extern "C" fn progress(
             return;
         }
         let label = &*String::from_utf8_lossy(bytes(label));
-        let progress = &mut (*context).callbacks.progress;
-        call_back(context, || progress(&Progress { label, step, value }));
+        let events = &mut (*context).events;
+        call_back(context, || events(Event::Progress(Progress { label, step, value })));
+    }
+}
+
+/// [`Runtime::Warn`](crate::low::Runtime::Warn)
+#[cold]
+pub(super) unsafe extern "C" fn warn(
+    context: *mut Context,
+    code: *mut u8,
+    message: *mut u8,
+    help: *mut u8,
+    place: i64,
+) {
+    // SAFETY: see the top.
+    unsafe {
+        let texts = [code, message, help].map(|text| String::from_utf8_lossy(bytes(text)));
+        Context::warn(context, Told { texts: texts.map(Cow::into_owned), place });
+    }
+}
+
+impl Context {
+    /// Passes a warning on; among the blocks of a loop that several threads do, keeps it until the loop is over.
+    ///
+    /// # Safety
+    /// The context is live.
+    pub(super) unsafe fn warn(context: *mut Context, told: Told) {
+        // SAFETY: by the condition of the function; these are single fields.
+        unsafe {
+            if let Some(kept) = &mut (*context).kept {
+                if !kept.iter().any(|other| other.repeats(&told)) {
+                    kept.push(told);
+                }
+            } else if (*context).told.is_new(&told) {
+                let module = &(*context).module;
+                let warning = told.warning(&module.flat.sites);
+                let events = &mut (*context).events;
+                call_back(context, || events(Event::Warning(warning)));
+            }
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use super::freeze::Frozen;
 use super::work::Work;
 use crate::low::{Blocks, LowFunction};
 use diffeo_array::ir::Reduction;
+use diffeo_array::places::Told;
 use diffeo_calculus::prim::{real, RealOp};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
@@ -56,7 +57,7 @@ fn combine(code: i64, so_far: f64, value: f64) -> f64 {
 /// A context for another thread.
 struct Worker(Owned);
 
-// SAFETY: its callbacks are empty and its memory belongs to it alone; the module, the texts and the static blocks
+// SAFETY: it loses all events and its memory belongs to it alone; the module, the texts and the static blocks
 // that it shares are not changed.
 unsafe impl Send for Worker {}
 
@@ -140,6 +141,8 @@ struct SplitState {
     failures: Vec<(i64, Worker)>,
     /// The blocks that are being done, with what counts their work.
     running: Vec<(i64, *const AtomicU64)>,
+    /// What was warned of in each block that was done.
+    told: Vec<(i64, Vec<Told>)>,
     /// By block: its work, when it is over.
     counts: Vec<Option<u64>>,
     /// What was done before these.
@@ -174,7 +177,10 @@ impl SplitLoop {
             let status = self.job.run(block, context);
             (status, (*context).work.counter().load(Ordering::Relaxed))
         };
+        // SAFETY: nothing else uses this field of the context.
+        let told = unsafe { (*context).kept.as_mut().map(std::mem::take) };
         let mut state = self.state();
+        state.told.extend(told.filter(|all| !all.is_empty()).map(|all| (block, all)));
         state.running.retain(|(other, _)| *other != block);
         state.counts[block as usize] = Some(work);
         while let Some(Some(work)) = state.counts.get(state.lowest).copied() {
@@ -381,6 +387,7 @@ unsafe fn at_once(context: *mut Context, job: &Job, layout: i64) -> Result<bool,
             open: Vec::new(),
             failures: Vec::new(),
             running: Vec::new(),
+            told: Vec::new(),
             counts: vec![None; job.blocks as usize],
             lowest: first as usize,
             base: (*context).work.counter().load(Ordering::Relaxed),
@@ -402,8 +409,15 @@ unsafe fn at_once(context: *mut Context, job: &Job, layout: i64) -> Result<bool,
         }
         // Loops within this one are done block by block.
         let all = std::mem::replace(&mut (*context).threads, 1);
+        (*context).kept = Some(Vec::new());
         let failed = work(&region, context);
         (*context).threads = all;
+        (*context).kept = None;
+        // In the order of the blocks, as one thread would.
+        let mut told = std::mem::take(&mut region.state().told);
+        told.sort_by_key(|(block, _)| *block);
+        let told = told.into_iter().filter(|(block, _)| *block <= failed);
+        told.flat_map(|(_, all)| all).for_each(|told| Context::warn(context, told));
         let done = region.state().work_up_to(failed);
         (*context).work.alone(done);
         if failed == job.blocks {

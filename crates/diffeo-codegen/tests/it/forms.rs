@@ -4,11 +4,11 @@
 pub(crate) mod low;
 
 use diffeo_array::ir::{Reduction, SiteId};
-use diffeo_calculus::eval::{Exceeded, Limits, MemoryLimit};
+use diffeo_calculus::eval::{Event, Exceeded, Limits, MemoryLimit};
 use diffeo_calculus::prim::real::eval;
 use diffeo_calculus::prim::{IntOp, RealOp, Rounding};
 use diffeo_codegen::cranelift::{text, CraneliftOptions};
-use diffeo_codegen::engine::{Callbacks, Cpu, Instance, RunOptions};
+use diffeo_codegen::engine::{Cpu, Instance, RunOptions};
 use diffeo_codegen::low::{
     Address, Binary, Checked, Compare, Expr, For, Layout, LowTy, Operand, Raise, Reg, Runtime,
     Stmt, Unary, COUNT, DATA, FIELDS,
@@ -763,6 +763,11 @@ fn texts_constants_and_what_is_printed() {
         runtime(&[], Runtime::Trace, &[Operand::Text(0), r(regs[2])]),
         runtime(&[], Runtime::Trace, &[Operand::Text(0), r(regs[3])]),
         runtime(&[], Runtime::Progress, &[Operand::Text(0), Operand::Int(4), A]),
+        runtime(
+            &[],
+            Runtime::Warn,
+            &[Operand::Text(0), r(regs[0]), Operand::Text(0), Operand::Int(0)],
+        ),
         runtime(&[order], Runtime::CompareText, &[Operand::Text(1), Operand::Text(0)]),
         set(state, Expr::Load(LowTy::Int, fixed(0))),
         set(tag, Expr::Load(LowTy::Int, tag_of)),
@@ -777,19 +782,20 @@ fn texts_constants_and_what_is_printed() {
     module.constant_words = 2;
     module.constant_references = vec![false, true];
     let lines = Rc::new(RefCell::new(Vec::new()));
-    let (trace, progress) = (lines.clone(), lines.clone());
-    let callbacks = Callbacks {
-        trace: Box::new(move |line| trace.borrow_mut().push(line.to_string())),
-        progress: Box::new(move |p| {
-            progress.borrow_mut().push(format!("{} {} {}", p.label, p.step, p.value));
-        }),
-    };
-    let options = RunOptions { callbacks, ..RunOptions::default() };
+    let told = lines.clone();
+    let events = Box::new(move |event: Event<'_>| {
+        told.borrow_mut().push(match event {
+            Event::Line(line) => line.to_string(),
+            Event::Progress(p) => format!("{} {} {}", p.label, p.step, p.value),
+            Event::Warning(warning) => warning.to_diagnostic().message,
+        });
+    });
+    let options = RunOptions { events, ..RunOptions::default() };
     let mut program = Instance::new(compiled(module), options);
     let found = run(&mut program, &reals(&[0.5]), 3).unwrap();
     assert_eq!(found, ints(&[-1, 0, 3]));
     let expected =
-        ["label: \"0.5 \\\"é\\\" and more than eight bytes\"", "label: true", "label 4 0.5"];
+        ["label: \"0.5 \\\"é\\\" and more than eight bytes\"", "label: true", "label 4 0.5", "0.5"];
     assert_eq!(*lines.borrow(), expected);
     assert_eq!(program.live_blocks(), 1);
     program.release_constants();
@@ -855,9 +861,8 @@ fn a_panic_of_a_callback_ends_the_run_first() {
     endless.texts = vec!["label".into()];
     let trace = runtime(&[], Runtime::Trace, &[Operand::Text(0), Operand::Text(0)]);
     endless.functions[0].body.insert(0, trace);
-    let callbacks =
-        Callbacks { trace: Box::new(|_| panic!("from the callback")), ..Callbacks::default() };
-    let options = RunOptions { callbacks, ..RunOptions::default() };
+    let events = Box::new(|_: Event<'_>| panic!("from the callback"));
+    let options = RunOptions { events, ..RunOptions::default() };
     let mut program = Instance::new(compiled(endless), options);
     let caught =
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&mut program, &[], 0)));

@@ -214,6 +214,7 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         "fail" => Prim::Fail(result.clone()),
         "trace" => Prim::Trace(second),
         "progress" => Prim::Progress(types.get(3).cloned().unwrap_or(Ty::Unit)),
+        "warn" => Prim::Warn,
         "vjp" => return Term::new(TermKind::Diff(diff(DiffOp::Vjp), args), span),
         "jvp" => return Term::new(TermKind::Diff(diff(DiffOp::Jvp), args), span),
         "rd" => return Term::new(TermKind::Diff(diff(DiffOp::Rd), args), span),

@@ -476,6 +476,7 @@ fn never_stops(p: &Prim) -> bool {
         | Prim::Fail(_)
         | Prim::Trace(_)
         | Prim::Progress(_)
+        | Prim::Warn
         | Prim::Lift(_) => false,
     }
 }

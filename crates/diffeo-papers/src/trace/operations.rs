@@ -80,8 +80,7 @@ impl TraceEvaluator {
             operations: &mut self.counted,
             smooth: self.kinks == Kinks::Ignore,
             program: &self.cx.program,
-            trace: &mut *self.trace,
-            progress: &mut *self.progress,
+            events: &mut *self.events,
             site: self.at.place(self.code.spans[self.site as usize]),
         };
         ops::apply(&mut cx, prim, operands)
@@ -130,6 +129,7 @@ impl TraceEvaluator {
             | Prim::Fail(_)
             | Prim::Trace(_)
             | Prim::Progress(_)
+            | Prim::Warn
             | Prim::Lift(_) => true,
             Prim::Add(ty)
             | Prim::Sub(ty)

@@ -78,6 +78,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("labels", "#real.mul(x, #to_real(#length[String](#labels[(Real, []Real)](tuple[(Real, []Real)](x, array[Real](x, 1.0))))))"),
     ("fail", "if #lt[Real](x, 1.0) then #real.mul(x, x) else #fail[Real](\"no\")"),
     ("trace", "#trace[Real](\"x\", #real.mul(x, x))"),
+    ("warn", "let w : () = #warn(\"c\", \"m\", \"h\") in #real.mul(x, x)"),
     ("progress", "#progress[Real](\"x\", 1, x, #real.mul(x, x))"),
     ("rd", "#real.mul(x, #rd[Real, Real](fn (y : Real) -> #real.mul(y, #real.mul(y, x)), x, 1.0))"),
     ("vjp", "proj[(Real, Real -> Real), 1](#vjp[Real, Real](fn (y : Real) -> #real.mul(y, #real.mul(y, x)), x)) x"),

@@ -5,7 +5,7 @@ use crate::support;
 use crate::support::{app, at, fail, global, int, lam, place};
 use diffeo_base::Span;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Kinks, Limits, Machine, Options};
+use diffeo_calculus::eval::{Event, Kinks, Limits, Machine, Options};
 use diffeo_calculus::leaves::each_leaf_pair;
 use diffeo_calculus::show::show;
 use diffeo_calculus::term::{GlobalId, Term};
@@ -169,11 +169,11 @@ fn definitions_call_each_other_and_constants_are_evaluated_once() {
     let program = program(text);
     let lines = Rc::new(std::cell::RefCell::new(Vec::new()));
     let sink = lines.clone();
-    let trace = Box::new(move |line: &str| sink.borrow_mut().push(line.to_string()));
-    let options = TraceOptions { trace, ..TraceOptions::default() };
+    let events = Box::new(move |event: Event<'_>| sink.borrow_mut().push(format!("{event:?}")));
+    let options = TraceOptions { events, ..TraceOptions::default() };
     let outcome = TraceEvaluator::new(program.clone(), options).eval_global(last(&program));
     assert_eq!(told(&program, outcome), "(false, 6)");
-    assert_eq!(*lines.borrow(), ["c: 3"]);
+    assert_eq!(*lines.borrow(), ["Line(\"c: 3\")"]);
     let cycle = "def a : Int = #int.add(1, @b) def b : Int = @a";
     assert!(value(cycle).starts_with("constant-cycle: "), "{}", value(cycle));
     assert_eq!(value(cycle), in_machine(cycle, Kinks::Ignore));
@@ -618,11 +618,11 @@ fn predicates_are_not_defined_on_the_diagonal() {
 fn kinks_warn_once_at_their_place() {
     let text = "def main : Real = #rd[Real, Real](fn (x : Real) -> #real.abs(x), 0.0, 1.0)";
     let program = program(text);
-    let options = TraceOptions { kinks: Kinks::Warn, ..TraceOptions::default() };
+    let (warnings, events) = diffeo_calculus::eval::warnings();
+    let options = TraceOptions { kinks: Kinks::Warn, events, ..TraceOptions::default() };
     let mut evaluator = TraceEvaluator::new(program.clone(), options);
     assert_eq!(told(&program, evaluator.eval_global(GlobalId(0))), "0.0");
-    assert_eq!(evaluator.take_warnings().len(), 1);
-    assert!(evaluator.take_warnings().is_empty());
+    assert_eq!(warnings.borrow().len(), 1);
 }
 
 #[test]

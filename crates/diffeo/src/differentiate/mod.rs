@@ -20,7 +20,7 @@ use crate::{Diagnostic, Engine, How, Options, Session};
 use diffeo_base::Span;
 use diffeo_calculus::eval::derivative::derivative;
 use diffeo_calculus::eval::reals::primal;
-use diffeo_calculus::eval::{Kinks, Machine, RuntimeError};
+use diffeo_calculus::eval::{Kinks, Machine, RuntimeError, RuntimeWarning};
 use diffeo_calculus::leaves;
 use diffeo_calculus::outside::{asked, Asked};
 use diffeo_calculus::prim::DiffOp;
@@ -175,9 +175,10 @@ impl<'a> Evaluator<'a> {
 
     /// What the program warned of since this was last asked.
     pub fn take_warnings(&mut self) -> Vec<Diagnostic> {
-        let mut warnings = self.session.warnings(&mut self.machine);
-        warnings.extend(self.session.noted(&self.once.take_notes()));
-        warnings
+        let warnings = self.once.take_warnings();
+        let mut all: Vec<Diagnostic> = warnings.iter().map(RuntimeWarning::to_diagnostic).collect();
+        all.extend(self.session.noted(&self.once.take_notes()));
+        all
     }
 
     /// How many operations were carried out so far.

@@ -12,12 +12,14 @@ use crate::lower::Lowered;
 use crate::pipeline::{self, Backend};
 use crate::session::Engine;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError};
+use diffeo_calculus::eval::{
+    Event, Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError, RuntimeWarning,
+};
 use diffeo_calculus::outside::{asked, derivative_by, Asked, By};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::confined::Confined;
-use diffeo_codegen::engine::{Callbacks, Compiled, Cpu, Instance, RunOptions};
+use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
 use diffeo_codegen::llvm;
 use diffeo_front::{Entry, Message, NotConverged, Orders};
 use std::num::NonZeroUsize;
@@ -88,32 +90,42 @@ impl HostOptions {
 
     /// The options of a run that counts what it prints, and leaves out what was printed before.
     fn run(&self, printed: &Arc<Printed>, notes: &Arc<Mutex<Vec<Note>>>) -> Options {
-        let (lines, reports, notes) = (printed.clone(), printed.clone(), notes.clone());
+        let (printed, notes) = (printed.clone(), notes.clone());
         let (trace, progress) = (self.trace.clone(), self.progress.clone());
+        let events = move |event: Event<'_>| match event {
+            Event::Line(line) => {
+                if let Some(note) = NotConverged::read(line) {
+                    keep(&notes, Note::Told(note));
+                } else if let Some(trace) = trace.as_ref().filter(|_| printed.lines.next()) {
+                    trace(line);
+                }
+            }
+            Event::Progress(report) => {
+                if let Some(progress) = progress.as_ref().filter(|_| printed.reports.next()) {
+                    progress(&report);
+                }
+            }
+            Event::Warning(warning) => keep(&notes, Note::Warning(warning)),
+        };
         Options {
             kinks: self.kinks,
             max_stack: self.max_stack,
-            trace: Box::new(move |line| match NotConverged::read(line) {
-                Some(note) => {
-                    let mut notes = lock(&notes);
-                    // A run that goes on for long tells the same again and again.
-                    if notes.len() < MOST_NOTES {
-                        notes.push(Note::Told(note));
-                    }
-                }
-                None => {
-                    if let Some(trace) = trace.as_ref().filter(|_| lines.lines.next()) {
-                        trace(line);
-                    }
-                }
-            }),
-            progress: Box::new(move |report| {
-                if let Some(progress) = progress.as_ref().filter(|_| reports.reports.next()) {
-                    progress(report);
-                }
-            }),
+            events: Box::new(events),
             limits: self.limits(),
         }
+    }
+}
+
+/// Keeps a note, if it is the first of its kind at its place.
+fn keep(notes: &Mutex<Vec<Note>>, note: Note) {
+    let mut notes = lock(notes);
+    let repeats = |known: &Note| match (known, &note) {
+        (Note::Told(known), Note::Told(note)) => known.same_place(note),
+        (Note::Warning(known), Note::Warning(note)) => known.repeats(note),
+        (Note::Told(_), Note::Warning(_)) | (Note::Warning(_), Note::Told(_)) => false,
+    };
+    if !notes.iter().any(repeats) {
+        notes.push(note);
     }
 }
 
@@ -156,13 +168,10 @@ impl Counter {
     }
 }
 
-/// How many notes are kept until somebody asks.
-const MOST_NOTES: usize = 1000;
-
 /// Something to warn of.
 enum Note {
     Told(NotConverged),
-    Warning(Message),
+    Warning(RuntimeWarning),
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -460,7 +469,7 @@ impl Function {
                 Note::Told(note) => {
                     Message::new(sources, &NotConverged::to_diagnostic(&note, sources))
                 }
-                Note::Warning(message) => message,
+                Note::Warning(warning) => Message::new(sources, &warning.to_diagnostic()),
             };
             notes.into_iter().map(message).map(|m| spelling.message(m)).collect()
         })
@@ -532,8 +541,8 @@ impl Function {
         let interface: Interface = postcard::from_bytes(&native.interface).ok()?;
         let printed = Arc::<Printed>::default();
         let options = inner.options.run(&printed, &inner.notes);
-        let Options { max_stack, trace, progress, limits, kinks: _ } = options;
-        let options = RunOptions { max_stack, limits, callbacks: Callbacks { trace, progress } };
+        let Options { max_stack, events, limits, kinks: _ } = options;
+        let options = RunOptions { max_stack, limits, events };
         let instance = Instance::new(native.compiled.clone(), options);
         let (from, to) = (interface.from.clone().unwrap_or(Ty::Unit), interface.to.clone());
         Some(Running { interface, from, to, instance, printed, arguments: Arguments::default() })
@@ -574,7 +583,7 @@ impl Function {
                 let options = inner.options.run(&inner.printed, &inner.notes);
                 Machine::new(entry.program.clone(), options)
             });
-            machine.set_limits(limits);
+            machine.begin(limits);
             let run = || {
                 let value = machine.eval_global(entry.global)?;
                 if is_function {
@@ -584,10 +593,7 @@ impl Function {
                 }
             };
             let result = run();
-            let warnings = machine.take_warnings();
             let sources = world.session.sources();
-            let warnings = warnings.iter().map(|w| Message::new(sources, &w.to_diagnostic()));
-            lock(&inner.notes).extend(warnings.map(Note::Warning));
             match result {
                 Ok(value) => Ok(code.host(&value, to)),
                 Err(error) => {

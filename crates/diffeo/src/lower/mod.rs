@@ -54,6 +54,7 @@ use diffeo_array::ir::{
     Atom, Block, BoxId, FlatTy, Function, FunctionId, Inlined, Module, Op, Site, SiteId, VarInfo,
     Variant,
 };
+use diffeo_array::places::place_warnings;
 use diffeo_base::{Diagnostic, Name, SourceMap, Span};
 use diffeo_calculus::eval::Exceeded;
 use diffeo_calculus::prim::DiffOp;
@@ -482,7 +483,7 @@ impl<'p> Lower<'p> {
         };
         let datas = self.program.datas.clone();
         let interface = value::Interface { from, to, shapes: self.shapes, datas };
-        Ok(Lowered { module: self.module, interface })
+        Ok(Lowered { module: place_warnings(self.module), interface })
     }
 
     // Functions in the making

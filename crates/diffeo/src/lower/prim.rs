@@ -164,6 +164,11 @@ impl<'p> Lower<'p> {
                 self.ops(at, op);
                 value(3).clone()
             }
+            Prim::Warn => {
+                let [code, message, help] = [0, 1, 2].map(|i| atom(self, i));
+                self.ops(at, Op::Warn(code, message, help, Atom::Int(-1)));
+                Sym::Unit
+            }
         }
     }
 

@@ -189,7 +189,7 @@ impl How {
     ) -> Result<Ran, Unsupported> {
         let once = Once::noting(options);
         let mut ran = self.run_once(program, global, arg, &once)?;
-        ran.notes = once.take_notes();
+        (ran.warnings, ran.notes) = (once.take_warnings(), once.take_notes());
         Ok(ran)
     }
 
@@ -400,8 +400,8 @@ fn evaluated(
             None => Ok(value),
         }
     });
-    let (warnings, operations) = (machine.take_warnings(), Some(machine.operations()));
-    Ran { warnings, operations, times, ..Ran::on(engine, result) }
+    let operations = Some(machine.operations());
+    Ran { operations, times, ..Ran::on(engine, result) }
 }
 
 fn flat(
@@ -427,8 +427,8 @@ fn trace(
     options: Options,
     fuel: Option<u64>,
 ) -> Ran {
-    let Options { kinks, max_stack, trace, progress, limits } = options;
-    let options = TraceOptions { kinks, fuel, max_stack, limits, trace, progress, printed: false };
+    let Options { kinks, max_stack, events, limits } = options;
+    let options = TraceOptions { kinks, fuel, max_stack, limits, events, printed: false };
     let mut evaluator = TraceEvaluator::new(program.clone(), options);
     let result = evaluator.eval_global(global).and_then(|value| match arg {
         Some(arg) => evaluator.apply(&value, arg),
@@ -442,6 +442,6 @@ fn trace(
             RuntimeError { kind, span, function: None, trace: Vec::new() }
         }
     });
-    let (warnings, operations) = (evaluator.take_warnings(), Some(evaluator.operations()));
-    Ran { warnings, operations, ..Ran::on(Engine::Trace, result) }
+    let operations = Some(evaluator.operations());
+    Ran { operations, ..Ran::on(Engine::Trace, result) }
 }

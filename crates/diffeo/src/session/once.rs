@@ -1,6 +1,6 @@
 //! Shows what a program prints and reports once, although it may begin again on other code or on the evaluator.
 
-use diffeo_calculus::eval::{Kinks, Limits, Options, Progress};
+use diffeo_calculus::eval::{Event, Events, Kinks, Limits, Options, RuntimeWarning};
 use diffeo_front::NotConverged;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -18,8 +18,9 @@ pub(crate) struct Once {
 struct Shown {
     /// Where they are not printed like others: what was told of the results of library methods, once a place.
     notes: Option<Vec<NotConverged>>,
-    trace: Box<dyn FnMut(&str)>,
-    progress: Box<dyn FnMut(&Progress<'_>)>,
+    /// What was warned of, once a place.
+    warnings: Vec<RuntimeWarning>,
+    events: Events,
     lines: Counter,
     reports: Counter,
 }
@@ -41,6 +42,32 @@ impl Counter {
     }
 }
 
+impl Shown {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Line(line) => {
+                if let (Some(notes), Some(note)) = (&mut self.notes, NotConverged::read(line)) {
+                    if !notes.iter().any(|known| known.same_place(&note)) {
+                        notes.push(note);
+                    }
+                } else if self.lines.next() {
+                    (self.events)(event);
+                }
+            }
+            Event::Progress(_) => {
+                if self.reports.next() {
+                    (self.events)(event);
+                }
+            }
+            Event::Warning(warning) => {
+                if !self.warnings.iter().any(|known| known.repeats(&warning)) {
+                    self.warnings.push(warning);
+                }
+            }
+        }
+    }
+}
+
 impl Once {
     /// Notes are taken by [`Once::take_notes`].
     pub fn noting(options: Options) -> Once {
@@ -54,12 +81,17 @@ impl Once {
         self.shown.borrow_mut().notes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// Takes the warnings since this was last asked.
+    pub fn take_warnings(&self) -> Vec<RuntimeWarning> {
+        std::mem::take(&mut self.shown.borrow_mut().warnings)
+    }
+
     /// Notes are lines as others.
     pub fn new(options: Options) -> Once {
-        let Options { max_stack, trace, progress, limits, kinks } = options;
+        let Options { max_stack, events, limits, kinks } = options;
         let (lines, reports) = (Counter::default(), Counter::default());
-        let shown = Rc::new(RefCell::new(Shown { notes: None, trace, progress, lines, reports }));
-        Once { kinks, limits, max_stack, shown }
+        let shown = Shown { notes: None, warnings: Vec::new(), events, lines, reports };
+        Once { kinks, limits, max_stack, shown: Rc::new(RefCell::new(shown)) }
     }
 
     /// A call begins.
@@ -76,26 +108,11 @@ impl Once {
 
     /// The options of what runs the calls.
     pub fn options(&self) -> Options {
-        let (lines, reports) = (self.shown.clone(), self.shown.clone());
+        let shown = self.shown.clone();
         Options {
             kinks: self.kinks,
             max_stack: self.max_stack,
-            trace: Box::new(move |line| {
-                let mut shown = lines.borrow_mut();
-                if let (Some(notes), Some(note)) = (&mut shown.notes, NotConverged::read(line)) {
-                    if !notes.iter().any(|known| known.same_place(&note)) {
-                        notes.push(note);
-                    }
-                } else if shown.lines.next() {
-                    (shown.trace)(line);
-                }
-            }),
-            progress: Box::new(move |report| {
-                let mut shown = reports.borrow_mut();
-                if shown.reports.next() {
-                    (shown.progress)(report);
-                }
-            }),
+            events: Box::new(move |event| shown.borrow_mut().event(event)),
             limits: self.limits.clone(),
         }
     }

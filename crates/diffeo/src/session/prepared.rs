@@ -10,7 +10,7 @@ use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Exceeded, Limits, Options, RuntimeError};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::cranelift::{self, MachineCode};
-use diffeo_codegen::engine::{Callbacks, Compiled, Instance, Overseer, RunOptions};
+use diffeo_codegen::engine::{Compiled, Instance, Overseer, RunOptions};
 use diffeo_codegen::low;
 use std::sync::Arc;
 
@@ -80,8 +80,8 @@ pub(super) fn by_cranelift(
 
 /// The code with memory to run it.
 fn instance(compiled: Compiled, options: Options) -> Instance {
-    let Options { max_stack, trace, progress, limits, kinks: _ } = options;
-    let options = RunOptions { max_stack, limits, callbacks: Callbacks { trace, progress } };
+    let Options { max_stack, events, limits, kinks: _ } = options;
+    let options = RunOptions { max_stack, limits, events };
     Instance::new(Arc::new(compiled), options)
 }
 

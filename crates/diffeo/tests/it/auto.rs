@@ -3,7 +3,7 @@
 
 use crate::support::{corpus, judge_by, near, run_on};
 use diffeo::lower::Unsupported;
-use diffeo::{Engine, Kinks, Limits, Options, Run, Session};
+use diffeo::{Engine, Event, Kinks, Limits, Options, Run, Session};
 use diffeo_calculus::show::show;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -56,15 +56,13 @@ fn seen(text: &str, engine: Engine, limits: Limits) -> Seen {
     session.check();
     let entry = session.entry(module, "main").expect("a program");
     let lines = Rc::new(RefCell::new(Vec::new()));
-    let (traced, reported) = (lines.clone(), lines.clone());
-    let options = Options {
-        trace: Box::new(move |line| traced.borrow_mut().push(line.to_string())),
-        progress: Box::new(move |p| {
-            reported.borrow_mut().push(format!("{} {}", p.label, p.step));
-        }),
-        limits,
-        ..Options::default()
-    };
+    let told = lines.clone();
+    let events = Box::new(move |event: Event<'_>| match event {
+        Event::Line(line) => told.borrow_mut().push(line.to_string()),
+        Event::Progress(p) => told.borrow_mut().push(format!("{} {}", p.label, p.step)),
+        Event::Warning(warning) => panic!("a warning beside those of the run: {warning:?}"),
+    });
+    let options = Options { events, limits, ..Options::default() };
     let run = session.run_on(&entry, None, options, engine);
     let value = run
         .result

@@ -3,7 +3,7 @@
 use super::{module, results, run};
 use diffeo_array::value::{Data, FlatArray, FlatValue};
 use diffeo_array::FlatEvaluator;
-use diffeo_calculus::eval::Options;
+use diffeo_calculus::eval::{Event, Options};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -74,18 +74,22 @@ fn effects_are_told_in_order() {
           trace(t, v)
           progress(t, 7, 0.25)
           trace(v, t)
+          warn(t, v, t, -1)
+          warn(t, t, t, -1)
         }";
     let told = Rc::new(RefCell::new(Vec::new()));
-    let (traced, reported) = (told.clone(), told.clone());
-    let options = Options {
-        trace: Box::new(move |line| traced.borrow_mut().push(line.to_string())),
-        progress: Box::new(move |p| {
-            reported.borrow_mut().push(format!("{} {} {}", p.label, p.step, p.value));
-        }),
-        ..Options::default()
-    };
+    let sink = told.clone();
+    let events = Box::new(move |event: Event<'_>| {
+        sink.borrow_mut().push(match event {
+            Event::Line(line) => line.to_string(),
+            Event::Progress(p) => format!("{} {} {}", p.label, p.step, p.value),
+            Event::Warning(warning) => warning.to_diagnostic().message,
+        });
+    });
+    let options = Options { events, ..Options::default() };
     assert_eq!(FlatEvaluator::new(module(text), options).run(Vec::new()).unwrap(), []);
-    assert_eq!(*told.borrow(), ["loss: 0.5", "loss 7 0.25", "0.5: loss"]);
+    // What is warned of at a place once is not warned of again.
+    assert_eq!(*told.borrow(), ["loss: 0.5", "loss 7 0.25", "0.5: loss", "0.5"]);
 }
 
 fn matrix(rows: i64, columns: i64, elements: &[f64]) -> FlatValue {
@@ -295,8 +299,8 @@ fn calls_and_constants() {
         }";
     let lines = Rc::new(RefCell::new(0));
     let count = lines.clone();
-    let trace = Box::new(move |_: &str| *count.borrow_mut() += 1);
-    let mut evaluator = FlatEvaluator::new(module(text), Options { trace, ..Options::default() });
+    let events = Box::new(move |_: Event<'_>| *count.borrow_mut() += 1);
+    let mut evaluator = FlatEvaluator::new(module(text), Options { events, ..Options::default() });
     for _ in 0..2 {
         let found = evaluator.run(vec![FlatValue::Int(5)]).unwrap();
         assert_eq!(found, [FlatValue::Int(120), FlatValue::Int(120)]);

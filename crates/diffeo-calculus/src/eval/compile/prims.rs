@@ -55,6 +55,7 @@ fn at_real(prim: &Prim) -> Option<RealOp> {
         | Prim::Fail(_)
         | Prim::Trace(_)
         | Prim::Progress(_)
+        | Prim::Warn
         | Prim::Lift(_) => None,
     }
 }

@@ -304,8 +304,7 @@ impl Machine {
                         operations: &mut self.operations,
                         smooth,
                         program: &self.program,
-                        trace: &mut *self.options.trace,
-                        progress: &mut *self.options.progress,
+                        events: &mut *self.options.events,
                         site: Machine::place(&code, pc, origin),
                     };
                     let value = ops::apply(&mut context, &code.prims[prim as usize], args);

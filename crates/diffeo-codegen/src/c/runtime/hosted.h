@@ -33,6 +33,7 @@ typedef struct df_context {
 #define df_text_number(text) diffeo_text_number(cx, text)
 #define df_trace diffeo_trace
 #define df_progress diffeo_progress
+#define df_warn diffeo_warn
 #define df_sort_reals(data, length, to) diffeo_sort_reals(cx, data, length, to)
 #define df_sort_ints(data, length, to) diffeo_sort_ints(cx, data, length, to)
 #define df_sort_texts(data, length, to) diffeo_sort_texts(cx, data, length, to)

@@ -197,3 +197,17 @@ DF_FN DF_COLD void df_write_report(df_context *cx) {
   free(cx->report);
   cx->report = w.text;
 }
+
+/* Warns: a line of `trace` whose label is the place and the code. */
+DF_FN DF_COLD void df_warn(df_context *cx, const char *code, const char *message, const char *help, int64_t place) {
+  const df_place *at = &df_places[place];
+  int64_t words[2] = {at->line, at->column}, bytes = ((const df_array *)message)->bytes;
+  df_writer w = {0};
+  (void)help;
+  if (at->line) df_write_format(&w, "%s:%d:%d: ", words, df_files[at->file]);
+  df_write_format(&w, "warning[", words, "");
+  df_write(&w, code + 32, (size_t)((const df_array *)code)->bytes);
+  df_write(&w, "]", 1);
+  df_print_line(cx, w.text ? w.text : "", (int64_t)w.length, message + 32, bytes);
+  free(w.text);
+}

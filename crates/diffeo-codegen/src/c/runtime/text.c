@@ -217,17 +217,22 @@ DF_FN void df_print_label(const char *text, int64_t length) {
   }
 }
 
-DF_FN void df_trace(df_context *cx, const char *label, const char *value) {
-  int64_t m = ((const df_array *)label)->bytes, n = ((const df_array *)value)->bytes;
+DF_FN void df_print_line(df_context *cx, const char *label, int64_t m, const char *value, int64_t n) {
   if (cx->host.trace) {
-    cx->host.trace(cx->host.data, label + 32, m, value + 32, n);
+    cx->host.trace(cx->host.data, label, m, value, n);
     return;
   }
-  df_print_label(label + 32, m);
+  df_print_label(label, m);
   fputs(": ", stderr);
-  fwrite(value + 32, 1, (size_t)n, stderr);
+  fwrite(value, 1, (size_t)n, stderr);
   fputc('\n', stderr);
 }
+
+DF_FN void df_trace(df_context *cx, const char *label, const char *value) {
+  df_print_line(cx, label + 32, ((const df_array *)label)->bytes, value + 32, ((const df_array *)value)->bytes);
+}
+
+DF_FN DF_COLD void df_warn(df_context *cx, const char *code, const char *message, const char *help, int64_t place);
 
 DF_FN void df_progress(df_context *cx, const char *label, int64_t step, double value) {
   if (cx->host.progress) {

@@ -6,8 +6,8 @@ use diffeo_array::eval::FlatEvaluator;
 use diffeo_array::print::print;
 use diffeo_array::value::FlatValue;
 use diffeo_array_generate::{self as generate, Features, GeneratedProgram};
-use diffeo_calculus::eval::{Limits, Options, Progress, RuntimeError};
-use diffeo_codegen::engine::{Callbacks, Compiled, Instance, RunOptions};
+use diffeo_calculus::eval::{Events, Limits, Options, RuntimeError};
+use diffeo_codegen::engine::{Compiled, Instance, RunOptions};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,15 +27,10 @@ fn choices(seed: u64, count: usize) -> Vec<u32> {
 
 type LineLog = Rc<RefCell<Vec<String>>>;
 
-/// What a run prints.
-fn callbacks(lines: &LineLog) -> Callbacks {
-    let (traced, reported) = (lines.clone(), lines.clone());
-    Callbacks {
-        trace: Box::new(move |line| traced.borrow_mut().push(line.to_string())),
-        progress: Box::new(move |p: &Progress<'_>| {
-            reported.borrow_mut().push(format!("{} {} {}", p.label, p.step, p.value));
-        }),
-    }
+/// Keeps what a run prints and reports.
+fn events(lines: &LineLog) -> Events {
+    let lines = lines.clone();
+    Box::new(move |event| lines.borrow_mut().push(format!("{event:?}")))
 }
 
 fn shown(error: &RuntimeError) -> String {
@@ -50,8 +45,7 @@ fn limits() -> Limits {
 
 /// What Flat's evaluator says.
 fn expected(program: &GeneratedProgram, lines: &LineLog) -> Result<Vec<FlatValue>, String> {
-    let Callbacks { trace, progress } = callbacks(lines);
-    let options = Options { trace, progress, limits: limits(), ..Options::default() };
+    let options = Options { events: events(lines), limits: limits(), ..Options::default() };
     let mut evaluator = FlatEvaluator::new(Arc::new(program.module.clone()), options);
     evaluator.run(program.args.clone()).map_err(|error| shown(&error))
 }
@@ -68,11 +62,8 @@ pub fn check(seed: u64, program: &GeneratedProgram, compiled: Compiled) {
     let lines = LineLog::default();
     let expected = expected(program, &lines);
     let found_lines = LineLog::default();
-    let options = RunOptions {
-        limits: limits(),
-        callbacks: callbacks(&found_lines),
-        ..RunOptions::default()
-    };
+    let options =
+        RunOptions { limits: limits(), events: events(&found_lines), ..RunOptions::default() };
     let mut instance = Instance::new(Arc::new(compiled), options);
     // Twice: the second run finds the constants, and the memory of the first.
     for _ in 0..2 {

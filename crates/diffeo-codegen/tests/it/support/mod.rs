@@ -321,6 +321,11 @@ impl<'m> LowMachine<'m> {
             Runtime::Progress => {
                 memory.text(args[0])?;
             }
+            Runtime::Warn => {
+                let texts: Result<Vec<_>, Bug> =
+                    args[..3].iter().map(|t| memory.text(*t)).collect();
+                texts?;
+            }
             Runtime::SortReals | Runtime::SortInts | Runtime::SortTexts => {
                 let mut keys = Vec::new();
                 for i in 0..int(1) {

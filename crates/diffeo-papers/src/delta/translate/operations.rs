@@ -60,6 +60,7 @@ impl DeltaTranslator<'_> {
             | Prim::ToReal
             | Prim::Trace(_)
             | Prim::Progress(_)
+            | Prim::Warn
             | Prim::Fail(_)
             | Prim::Length(_)
             | Prim::Index(_)

@@ -2,10 +2,10 @@
 
 use crate::theorems::generator::{Features, TheoremCase};
 use crate::theorems::harness::{
-    apply_main, close, close_values, derivative, inner, jets, machine, moved, reals, same_shape,
-    theorem, CaseFailure, MOST_OPERATIONS,
+    apply_main, close, close_values, derivative, inner, jets, machine, moved, options, reals,
+    same_shape, theorem, CaseFailure, MOST_OPERATIONS,
 };
-use diffeo_calculus::eval::Kinks;
+use diffeo_calculus::eval::{Kinks, Machine, Options};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
 
@@ -92,10 +92,13 @@ theorem! {
 
 /// Skips what no difference quotient is expected to tend to: the derivative meets a kink.
 pub fn smooth_at_the_point(case: &TheoremCase) -> Result<(), CaseFailure> {
-    let mut machine = machine(case, Kinks::Warn, MOST_OPERATIONS);
+    let (warnings, events) = diffeo_calculus::eval::warnings();
+    let options = Options { events, ..options(Kinks::Warn, MOST_OPERATIONS) };
+    let mut machine = Machine::new(case.program.clone(), options);
     let point = case.point.clone();
     derivative(&mut machine, case, DiffOp::Jvp, [point, case.tangent.clone()])?;
-    match machine.take_warnings().as_slice() {
+    let warnings = warnings.borrow();
+    match warnings.as_slice() {
         [] => Ok(()),
         _ => Err(CaseFailure::Skip("the function has no derivative here")),
     }

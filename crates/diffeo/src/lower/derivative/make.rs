@@ -204,7 +204,7 @@ impl Lower<'_> {
         for (id, function) in (0..).map(FunctionId).zip(&self.module.functions) {
             statements(&function.body, &mut |stmt| match &stmt.op {
                 Op::Call(callee, _) => leads[callee.0 as usize].push(id),
-                Op::Trace(..) | Op::Progress(..) => pending.push(id),
+                Op::Trace(..) | Op::Progress(..) | Op::Warn(..) => pending.push(id),
                 _ => {}
             });
         }

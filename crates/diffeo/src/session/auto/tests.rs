@@ -4,7 +4,7 @@ use super::{Auto, Compile, Policy};
 use crate::pipeline::{self, Backend};
 use crate::session::once::Once;
 use crate::session::{Engine, Session};
-use diffeo_calculus::eval::{Limits, Options};
+use diffeo_calculus::eval::{Event, Limits, Options};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::Cpu;
 use diffeo_codegen::{cranelift, llvm};
@@ -81,8 +81,12 @@ fn auto(text: &str, policy: Policy, limits: Limits) -> (Auto, Rc<RefCell<Vec<Str
         .expect("Cranelift's code");
     let lines = Rc::new(RefCell::new(Vec::new()));
     let printed = lines.clone();
-    let trace = Box::new(move |line: &str| printed.borrow_mut().push(line.to_string()));
-    let options = Options { trace, limits, ..Options::default() };
+    let events = Box::new(move |event: Event<'_>| {
+        if let Event::Line(line) = event {
+            printed.borrow_mut().push(line.to_string());
+        }
+    });
+    let options = Options { events, limits, ..Options::default() };
     (Auto::by(policy, lowered.interface, compiled, Once::new(options), Cpu::Host), lines)
 }
 

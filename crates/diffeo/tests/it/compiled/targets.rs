@@ -8,10 +8,11 @@ use diffeo::lower::value::Interface;
 use diffeo::pipeline::{self, Backend};
 use diffeo::{Diagnostic, Engine, Entry, Limits, Options, Session};
 use diffeo_array::ir::Module;
+use diffeo_calculus::eval::{Event, Events};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_codegen::c::compiler::Compiler;
-use diffeo_codegen::engine::{Callbacks, CompileError, Compiled, Instance, RunOptions};
+use diffeo_codegen::engine::{CompileError, Compiled, Instance, RunOptions};
 use diffeo_codegen::memory::{self, Polls, Splitting};
 use diffeo_codegen::{c, cranelift, llvm, low};
 use std::cell::RefCell;
@@ -133,27 +134,37 @@ impl Ran {
     }
 }
 
-/// What takes the lines that a program prints, and the lines.
-fn lines() -> (Callbacks, Rc<RefCell<Vec<String>>>) {
-    let lines = Rc::new(RefCell::new(Vec::new()));
-    let (traced, reported) = (lines.clone(), lines.clone());
-    let callbacks = Callbacks {
-        // The session makes warnings of these lines.
-        trace: Box::new(move |line| {
-            if !line.contains(": warning[not-converged]: ") {
-                traced.borrow_mut().push(line.to_string());
+/// What a program prints and reports, and behind that what it warns of.
+#[derive(Clone, Default)]
+struct Told(Rc<RefCell<[Vec<String>; 2]>>);
+
+impl Told {
+    fn events(&self) -> Events {
+        let told = self.clone();
+        Box::new(move |event| {
+            let [lines, warnings] = &mut *told.0.borrow_mut();
+            match event {
+                // The session makes warnings of these lines.
+                Event::Line(line) if line.contains(": warning[not-converged]: ") => {}
+                Event::Line(line) => lines.push(line.to_string()),
+                Event::Progress(p) => lines.push(format!("{} {} {}", p.label, p.step, p.value)),
+                Event::Warning(warning) => warnings.push(warned(&warning.to_diagnostic())),
             }
-        }),
-        progress: Box::new(move |p| {
-            reported.borrow_mut().push(format!("{} {} {}", p.label, p.step, p.value));
-        }),
-    };
-    (callbacks, lines)
+        })
+    }
+
+    fn take(&self) -> Vec<String> {
+        self.0.take().concat()
+    }
 }
 
-fn options(limits: Limits, stack: usize) -> (Options, Rc<RefCell<Vec<String>>>) {
-    let (Callbacks { trace, progress }, lines) = lines();
-    (Options { trace, progress, limits, max_stack: stack, ..Options::default() }, lines)
+fn warned(warning: &Diagnostic) -> String {
+    format!("{} {} at {:?}", warning.code, warning.message, warning.primary.span)
+}
+
+fn options(limits: Limits, stack: usize) -> (Options, Told) {
+    let told = Told::default();
+    (Options { events: told.events(), limits, max_stack: stack, ..Options::default() }, told)
 }
 
 fn shown(entry: &Entry, value: &Value) -> String {
@@ -175,7 +186,8 @@ pub fn evaluate(
     let (options, lines) = options(limits, stack);
     let run = session.run_on(entry, argument, options, Engine::Evaluator);
     let result = run.result.map(|value| shown(entry, &value));
-    let lines = lines.take();
+    let mut lines = lines.take();
+    lines.extend(run.warnings.iter().filter(|w| w.code == "inaccurate").map(warned));
     Ran { result, lines, blocks: 0 }
 }
 
@@ -205,9 +217,9 @@ fn call(program: &TargetProgram, compiled: Compiled) -> Ran {
 /// Runs a compiled program on so many threads: twice, because the second run finds the constants and the memory of
 /// the first.
 fn call_on(threads: Option<NonZeroUsize>, program: &TargetProgram, compiled: Compiled) -> Ran {
-    let (callbacks, lines) = lines();
+    let lines = Told::default();
     let limits = || Limits { threads, ..(program.limits)() };
-    let options = RunOptions { callbacks, limits: limits(), max_stack: program.stack };
+    let options = RunOptions { events: lines.events(), limits: limits(), max_stack: program.stack };
     let mut instance = Instance::new(Arc::new(compiled), options);
     let argument = program.argument.clone().unwrap_or(Value::Unit);
     let args = program.interface.arguments(&argument);

@@ -18,7 +18,7 @@
 #![allow(dead_code)]
 
 use diffeo::lower::Unsupported;
-use diffeo::{Diagnostic, Engine, Kinks, Limits, MemoryLimit, ModuleId, Options, Session};
+use diffeo::{Diagnostic, Engine, Event, Kinks, Limits, MemoryLimit, ModuleId, Options, Session};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -196,7 +196,11 @@ pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, C
             let options = Options {
                 kinks,
                 limits,
-                trace: Box::new(move |line| sink.borrow_mut().push(line.to_string())),
+                events: Box::new(move |event| {
+                    if let Event::Line(line) = event {
+                        sink.borrow_mut().push(line.to_string());
+                    }
+                }),
                 ..Options::default()
             };
             let run = session.run_on(&entry, None, options, engine);
