@@ -1,7 +1,8 @@
 //! Values of programs as the values of Flat that they consist of, and back.
 //!
-//! What always holds: values are converted without recursion, so long lists and deep trees are no matter; boxes that
-//! are shared stay shared.
+//! What always holds: the type decides how a value is read, never what the values of Flat look like, because a variant of
+//! one constructor is the values of its fields; values are converted without recursion, so long lists and deep trees are
+//! no matter; boxes that are shared stay shared.
 
 use super::shape::Shape;
 use diffeo_array::value::{Data, FlatArray, FlatValue, Object};
@@ -44,8 +45,8 @@ enum To {
     Ready(FlatValue),
     /// A box with so many of the last values as fields.
     New(u32, usize),
-    /// The last value is the box of this one, which others may refer to, too.
-    Shared(*const Variant),
+    /// The last value is the box of this one of this type, which others may refer to, too.
+    Shared(*const Variant, Ty),
     /// A variant of this type with so many of the last values as fields.
     Slots(Ty, u32, usize),
     /// An array of these sizes with so many of the last values as elements.
@@ -55,9 +56,11 @@ enum To {
 /// What is to be done on the way back.
 enum From {
     Visit(Vec<FlatValue>, Ty),
+    /// A value of a type that lies in a box.
+    Open(Rc<Object>, Ty),
     Ready(Value),
-    /// The last value is that of this box, which others may refer to, too.
-    Shared(Rc<Object>),
+    /// The last value is that of this type in this box, which others may refer to, too.
+    Shared(Rc<Object>, Ty),
     /// The tuple of so many of the last values.
     Tuple(usize),
     /// The variant of so many of the last values.
@@ -159,13 +162,13 @@ impl Interface {
     fn to_flat(&self, value: &Value, ty: &Ty) -> Vec<FlatValue> {
         let mut tasks = vec![To::Visit(value.clone(), ty.clone())];
         let mut done: Vec<FlatValue> = Vec::new();
-        let mut shared: HashMap<*const Variant, FlatValue> = HashMap::new();
+        let mut shared: HashMap<(*const Variant, Ty), FlatValue> = HashMap::new();
         while let Some(task) = tasks.pop() {
             match task {
                 To::Ready(value) => done.push(value),
-                To::Shared(variant) => {
+                To::Shared(variant, ty) => {
                     if let Some(value) = done.last() {
-                        shared.insert(variant, value.clone());
+                        shared.insert((variant, ty), value.clone());
                     }
                 }
                 To::Visit(value, ty) => {
@@ -173,11 +176,12 @@ impl Interface {
                         let boxed = !matches!(self.shape(&ty), Shape::Sum(_));
                         // Besides this task and what it is a part of.
                         if boxed && Rc::strong_count(variant) > 2 {
-                            if let Some(value) = shared.get(&Rc::as_ptr(variant)) {
+                            let key = (Rc::as_ptr(variant), ty.clone());
+                            if let Some(value) = shared.get(&key) {
                                 done.push(value.clone());
                                 continue;
                             }
-                            tasks.push(To::Shared(Rc::as_ptr(variant)));
+                            tasks.push(To::Shared(key.0, key.1));
                         }
                     }
                     self.visit(&value, &ty, &mut tasks, &mut done);
@@ -341,7 +345,7 @@ impl Interface {
         let mut tasks = vec![From::Visit(values, ty.clone())];
         let mut done: Vec<Value> = Vec::new();
         // The boxes are kept, so that no other one gets the address of one of them.
-        let mut shared: HashMap<*const Object, (Rc<Object>, Value)> = HashMap::new();
+        let mut shared: HashMap<(*const Object, Ty), (Rc<Object>, Value)> = HashMap::new();
         let arrays = |values: Vec<Value>| -> Vec<Array> {
             let arrays = values.into_iter().filter_map(|value| match value {
                 Value::Array(array) => Some(Array::clone(&array)),
@@ -352,23 +356,24 @@ impl Interface {
         while let Some(task) = tasks.pop() {
             match task {
                 From::Ready(value) => done.push(value),
-                From::Shared(object) => {
+                From::Shared(object, ty) => {
                     if let Some(value) = done.last() {
-                        shared.insert(Rc::as_ptr(&object), (object, value.clone()));
+                        shared.insert((Rc::as_ptr(&object), ty), (object, value.clone()));
                     }
                 }
-                From::Visit(values, ty) => {
-                    if let (Ty::Data(..), [FlatValue::Box(object)]) = (&ty, values.as_slice()) {
-                        if let Some((_, value)) = shared.get(&Rc::as_ptr(object)) {
-                            done.push(value.clone());
-                            continue;
-                        }
-                        // Besides this task and what it is a part of.
-                        if Rc::strong_count(object) > 2 {
-                            tasks.push(From::Shared(object.clone()));
-                        }
+                From::Visit(values, ty) => self.leave(values, &ty, &mut tasks),
+                From::Open(object, ty) => {
+                    let key = (Rc::as_ptr(&object), ty);
+                    if let Some((_, value)) = shared.get(&key) {
+                        done.push(value.clone());
+                        continue;
                     }
-                    self.leave(values, &ty, &mut tasks);
+                    let (tag, fields) = (object.tag, object.fields.to_vec());
+                    // Besides this task and what it is a part of.
+                    if Rc::strong_count(&object) > 2 {
+                        tasks.push(From::Shared(object, key.1.clone()));
+                    }
+                    self.leave_fields(tag, fields, &key.1, &mut tasks);
                 }
                 From::Tuple(count) => {
                     let parts = done.split_off(done.len() - count);
@@ -404,31 +409,19 @@ impl Interface {
             Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Fun(_) | Ty::Param(_) => {
                 tasks.push(From::Ready(values.first().map_or(Value::Unit, scalar)));
             }
-            Ty::Tuple(_) | Ty::Record(_) => {
-                let types = ty.components().unwrap_or_default();
-                tasks.push(From::Tuple(types.len()));
-                let values = match (self.shape(ty), values.as_slice()) {
-                    (Shape::Boxed(..), [FlatValue::Box(object)]) => object.fields.to_vec(),
-                    _ => values,
-                };
-                self.leave_parts(values, types, tasks);
-            }
-            Ty::Data(..) => match (self.shape(ty), values.as_slice()) {
-                (_, [FlatValue::Box(object)]) => {
-                    let (tag, fields) = (object.tag, object.fields.to_vec());
-                    self.leave_data(tag, fields, ty, tasks);
-                }
-                (Shape::Sum(sum), values) => {
+            Ty::Tuple(_) | Ty::Record(_) | Ty::Data(..) => match self.shape(ty) {
+                Shape::Tuple(_) => self.leave_fields(0, values, ty, tasks),
+                Shape::Sum(sum) => {
                     let (tag, slots) = match (sum.tagged(), values.split_first()) {
                         (true, Some((FlatValue::Int(tag), slots))) => (*tag as u32, slots),
-                        _ => (0, values),
+                        _ => (0, &values[..]),
                     };
                     let places = sum.alternatives.get(tag as usize).map(|a| &a.slots[..]);
                     let places = places.unwrap_or_default().iter();
                     let fields = places.filter_map(|slot| slots.get(*slot).cloned()).collect();
-                    self.leave_data(tag, fields, ty, tasks);
+                    self.leave_fields(tag, fields, ty, tasks);
                 }
-                (_, _) => tasks.push(From::Ready(Value::Unit)),
+                _ => tasks.push(open(values.into_iter().next(), ty)),
             },
             Ty::Array(element) => {
                 let arrays = values.into_iter().filter_map(|value| match value {
@@ -440,14 +433,20 @@ impl Interface {
         }
     }
 
-    fn leave_data(&self, tag: u32, fields: Vec<FlatValue>, ty: &Ty, tasks: &mut Vec<From>) {
-        let types = self.fields(ty, tag);
-        tasks.push(From::Data(tag, types.len()));
-        self.leave_parts(fields, types, tasks);
-    }
-
-    fn leave_parts(&self, values: Vec<FlatValue>, types: Vec<Ty>, tasks: &mut Vec<From>) {
-        let mut values = values.into_iter();
+    /// A tuple, record or variant of a type, by its fields.
+    fn leave_fields(&self, tag: u32, fields: Vec<FlatValue>, ty: &Ty, tasks: &mut Vec<From>) {
+        let types = match ty.components() {
+            Some(types) => {
+                tasks.push(From::Tuple(types.len()));
+                types
+            }
+            None => {
+                let types = self.fields(ty, tag);
+                tasks.push(From::Data(tag, types.len()));
+                types
+            }
+        };
+        let mut values = fields.into_iter();
         let mut parts = Vec::new();
         for ty in types {
             let part = values.by_ref().take(width(self.shape(&ty))).collect();
@@ -503,9 +502,13 @@ impl Interface {
             }
             Ty::String | Ty::Data(..) => {
                 tasks.push(From::Values(count));
+                let is_boxed = matches!(self.shape(ty), Shape::Sum(sum) if sum.boxed.is_some());
                 let elements = (0..count).rev().map(|i| {
-                    let values = arrays.iter().map(|array| array.element(i)).collect();
-                    From::Visit(values, ty.clone())
+                    let mut values = arrays.iter().map(|array| array.element(i));
+                    match is_boxed {
+                        true => open(values.next(), ty),
+                        false => From::Visit(values.collect(), ty.clone()),
+                    }
                 });
                 tasks.extend(elements);
             }
@@ -535,6 +538,14 @@ impl Interface {
                 | Ty::Param(_) => 1,
             },
         }
+    }
+}
+
+/// What there is to do for a value of a type that lies in a box.
+fn open(value: Option<FlatValue>, ty: &Ty) -> From {
+    match value {
+        Some(FlatValue::Box(object)) => From::Open(object, ty.clone()),
+        _ => From::Ready(Value::Unit),
     }
 }
 

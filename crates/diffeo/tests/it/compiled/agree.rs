@@ -56,7 +56,7 @@ pub const UNBOUNDED: Bounds = Bounds {
 };
 
 /// What became of a text.
-enum Made {
+pub enum Made {
     Program(Box<TargetProgram>),
     /// It is no program for the engines; a label that says why.
     Not(&'static str),
@@ -64,7 +64,7 @@ enum Made {
 }
 
 /// The program of a text, with what it is on the evaluator. Flat is checked after each pass, and shown.
-fn program(
+pub fn program(
     source: &SourceProgram,
     argument: Option<Value>,
     bounds: Bounds,

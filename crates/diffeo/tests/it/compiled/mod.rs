@@ -7,6 +7,7 @@
 //! | `corpus.rs` | the cases of `tests/lang` |
 //! | `generated.rs` | programs by chance |
 //! | `values.rs` | arguments and results of every type |
+//! | `declared.rs` | declared types by chance: their values in and out, and gradients |
 //! | `lowering.rs` | what Flat is made of programs |
 //! | `stability.rs` | whether rounding decides what a program gives |
 //! | `memory.rs` | what is allocated, and how deep recursion may be |
@@ -14,6 +15,7 @@
 
 mod agree;
 mod corpus;
+mod declared;
 mod generated;
 mod large;
 mod lowering;

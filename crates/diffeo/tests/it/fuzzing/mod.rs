@@ -2,6 +2,7 @@
 
 #![allow(dead_code)]
 
+pub mod declared;
 pub mod derivatives;
 pub mod generate;
 pub mod mutate;

@@ -63,7 +63,7 @@ pub fn layout(text: &str) -> Option<String> {
 }
 
 /// A text, loaded and checked.
-fn load(text: &str) -> (Session, ModuleId) {
+pub fn load(text: &str) -> (Session, ModuleId) {
     let mut session = session();
     let module = session.load_text("program.deo", text);
     session.check();
