@@ -73,5 +73,5 @@ table = pa.table({
     "ok": pa.array([True, False, True]),
     "parts": pa.array([[1], [], [2, 3]]),
 })
-pq.write_table(table, here / "sensor.parquet", compression="zstd")
+pq.write_table(table, here / "sensor.parquet", compression="zstd", write_page_checksum=True)
 pyarrow.feather.write_feather(table.drop(["parts"]), here / "sensor.feather")

@@ -124,6 +124,16 @@ impl DataError {
                 self.with(&[("sep", "semicolon")]),
                 self.with(&[("sep", "comma")])
             )),
+            Problem::HiddenSheet(hidden, shown) => {
+                let of = |sheet: &String| self.with(&[("sheet", sheet)]);
+                let it = format!("`{}` for it", of(hidden));
+                Some(match shown {
+                    Some(shown) => {
+                        format!("write `{}` for the first that is shown, or {it}", of(shown))
+                    }
+                    None => format!("write {it}"),
+                })
+            }
             Problem::NoText(content) => Some(self.other_content(*content)),
             Problem::BadFile(_, Damage::IsNone(content)) => Some(self.other_content(*content)),
             problem => problem.help(datas),
@@ -460,7 +470,8 @@ impl Problem {
             | Problem::NoSheet(None, _)
             | Problem::ColumnType(..)
             | Problem::Rank(..)
-            | Problem::BeyondInt(..) => None,
+            | Problem::BeyondInt(..)
+            | Problem::HiddenSheet(..) => None,
         }
     }
 }

@@ -317,6 +317,8 @@ pub enum Problem {
     BadFile(Format, Damage),
     /// A workbook without this sheet; those that it has.
     NoSheet(Option<String>, Vec<String>),
+    /// A workbook whose first sheet is hidden, and the first that is not.
+    HiddenSheet(String, Option<String>),
     /// A column of values that are not read into this type.
     ColumnType(CsvColumn, Ty, String),
     /// Not an NPY file, or not a sound one.

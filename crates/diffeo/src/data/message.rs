@@ -234,6 +234,9 @@ impl Problem {
                 format!("there is no sheet `{}`; {}", short(name), listed("there are", sheets))
             }
             Problem::NoSheet(None, _) => "the workbook has no sheet".to_string(),
+            Problem::HiddenSheet(sheet, _) => {
+                format!("the first sheet, `{}`, is hidden", short(sheet))
+            }
             Problem::ColumnType(column, wanted, found) => format!(
                 "{} must be of type `{}`, but holds {}",
                 column.text(),

@@ -3,6 +3,7 @@
 //! Rows count from 1 in messages.
 
 mod lengths;
+mod pages;
 
 use super::column::{push, Column};
 use super::content::content;
@@ -60,7 +61,8 @@ pub(super) fn read(
     let mut rows = 0;
     match format {
         Format::Parquet => {
-            let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes))
+            let bytes = Bytes::from(bytes);
+            let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone())
                 .map_err(|error| bad(of_parquet(&error)))?;
             let wanted = ArrowColumns::new(&layout, builder.schema())?;
             // Only these are read, in the order of the file.
@@ -68,6 +70,7 @@ pub(super) fn read(
             read.sort_unstable();
             read.dedup();
             let mask = ProjectionMask::roots(builder.parquet_schema(), read.iter().copied());
+            pages::check(&bytes, &read).map_err(bad)?;
             let batches = builder.with_projection(mask).build();
             for batch in batches.map_err(|error| bad(of_parquet(&error)))? {
                 check()?;

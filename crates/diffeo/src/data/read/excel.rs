@@ -1,8 +1,11 @@
 //! Workbooks of Excel: the cells of a sheet as texts, row by row, read as those of any other table.
 //!
 //! The cells come in their order and not as a rectangle, which a single cell far away would make larger than any
-//! memory.
+//! memory. What the library has opened of a workbook is read to its end first: it stops before the checksums.
 
+mod order;
+
+use super::archive::Archive;
 use super::cell::CellText;
 use super::column::Column;
 use super::content::content;
@@ -11,13 +14,17 @@ use super::table::{Table, TableSource};
 use super::time::{Moment, MomentKind};
 use super::{Check, Field, ReadFailure};
 use crate::data::error::{Content, Damage, Position, Problem};
+use crate::data::message::short;
 use crate::data::options::DataOptions;
 use crate::data::place::{Format, Place};
 use crate::data::shape::{layout, TableLayout};
-use calamine::{Cell, DataRef, Reader, SheetType, Xlsx, XlsxCellReader, XlsxError};
+use bytes::Bytes;
+use calamine::{Cell, DataRef, Reader, SheetType, SheetVisible, Xlsx, XlsxCellReader, XlsxError};
 use diffeo_calculus::ty::DataDecl;
 use diffeo_calculus::value::Value;
-use std::io::{Cursor, Read, Seek};
+use std::cell::RefCell;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::rc::Rc;
 
 /// After so many cells the reading is checked.
 const CHECKED: usize = 1 << 10;
@@ -36,25 +43,22 @@ pub(super) fn read(
     if bytes.is_empty() {
         return Err(Problem::Empty.into());
     }
-    let content = content(&bytes);
-    let is_none = |_| Problem::BadFile(Format::Excel, Damage::IsNone(content));
-    let mut book = Xlsx::new(Cursor::new(bytes)).map_err(|error| match content {
-        Content::Zip => bad(error),
-        _ => is_none(error),
-    })?;
-    let sheets = book.sheets_metadata().iter().filter(|sheet| sheet.typ == SheetType::WorkSheet);
-    let sheets: Vec<String> = sheets.map(|sheet| sheet.name.clone()).collect();
-    let name = match &options.sheet {
-        Some(name) => sheets.iter().find(|sheet| *sheet == name),
-        None => sheets.first(),
-    };
-    let Some(name) = name else {
-        return Err(Problem::NoSheet(options.sheet.clone(), sheets).into());
-    };
+    match content(&bytes) {
+        Content::Zip => {}
+        content => return Err(Problem::BadFile(Format::Excel, Damage::IsNone(content)).into()),
+    }
+    let mut parts = Parts::new(Bytes::from(bytes), check)?;
+    let book = Xlsx::new(parts.source());
+    parts.check()?;
+    let mut book = book.map_err(bad)?;
+    let name = sheet(&book, options.sheet.as_deref())?;
     let named = matches!(layout, TableLayout::Records(_) | TableLayout::Columns(_));
+    let is_1904 = book.has_1904_epoch();
+    let cells = book.worksheet_cells_reader(&name);
+    parts.check_sheet()?;
     let sheet = Sheet {
-        is_1904: book.has_1904_epoch(),
-        cells: book.worksheet_cells_reader(name).map_err(bad)?,
+        is_1904,
+        cells: cells.map_err(bad)?,
         check,
         count: 0,
         done: false,
@@ -70,6 +74,102 @@ pub(super) fn read(
     let mut column = Column::new(ty);
     table.read(&layout, field.order(&layout), &mut column)?;
     Ok(column.into_value().ok_or(Problem::Empty)?)
+}
+
+/// The name of the sheet with this name, or of the first one, which is to be one that people see.
+fn sheet<R: Read + Seek>(book: &Xlsx<R>, wanted: Option<&str>) -> Result<String, Problem> {
+    let sheets = book.sheets_metadata().iter().filter(|sheet| sheet.typ == SheetType::WorkSheet);
+    let sheets: Vec<_> = sheets.collect();
+    let names = || sheets.iter().map(|sheet| sheet.name.clone()).collect();
+    let is_hidden = |visible| visible != SheetVisible::Visible;
+    let found = match wanted {
+        Some(name) => sheets.iter().find(|sheet| sheet.name == name),
+        None => sheets.first(),
+    };
+    let Some(found) = found else {
+        return Err(Problem::NoSheet(wanted.map(str::to_string), names()));
+    };
+    if sheets.iter().filter(|sheet| sheet.name == found.name).count() > 1 {
+        return Err(broken(format!("it has two sheets `{}`", short(&found.name))));
+    }
+    if wanted.is_none() && is_hidden(found.visible) {
+        let shown = sheets.iter().find(|sheet| !is_hidden(sheet.visible));
+        return Err(Problem::HiddenSheet(
+            found.name.clone(),
+            shown.map(|sheet| sheet.name.clone()),
+        ));
+    }
+    Ok(found.name.clone())
+}
+
+/// The parts of a workbook, and the places in it that the library has gone to: so it is known what it reads.
+struct Parts<'a> {
+    archive: Archive<Cursor<Bytes>>,
+    bytes: Bytes,
+    sought: Rc<RefCell<Vec<u64>>>,
+    check: Check<'a>,
+}
+
+impl<'a> Parts<'a> {
+    fn new(bytes: Bytes, check: Check<'a>) -> Result<Parts<'a>, ReadFailure> {
+        let archive = Archive::open(Cursor::new(bytes.clone()), Format::Excel)?;
+        Ok(Parts { archive, bytes, sought: Rc::default(), check })
+    }
+
+    /// The workbook, for the library.
+    fn source(&self) -> Source {
+        Source { bytes: Cursor::new(self.bytes.clone()), sought: self.sought.clone() }
+    }
+
+    /// The parts that the library has opened.
+    fn opened(&mut self) -> Vec<usize> {
+        let sought = std::mem::take(&mut *self.sought.borrow_mut());
+        let parts = 0..self.archive.len();
+        parts
+            .filter(|place| self.archive.start(*place).is_some_and(|at| sought.contains(&at)))
+            .collect()
+    }
+
+    /// Reads those parts to their ends.
+    fn check(&mut self) -> Result<(), ReadFailure> {
+        for place in self.opened() {
+            io::copy(&mut self.archive.member(place)?, &mut io::sink())?;
+            (self.check)()?;
+        }
+        Ok(())
+    }
+
+    /// Reads the sheet that the library has opened to its end, and looks at the order of its cells.
+    fn check_sheet(&mut self) -> Result<(), ReadFailure> {
+        for place in self.opened() {
+            order::check_order(self.archive.member(place)?, self.check)?;
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of a workbook, and each place that is gone to.
+struct Source {
+    bytes: Cursor<Bytes>,
+    sought: Rc<RefCell<Vec<u64>>>,
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.bytes.read(buffer)
+    }
+}
+
+impl Seek for Source {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let place = self.bytes.seek(to)?;
+        self.sought.borrow_mut().push(place);
+        Ok(place)
+    }
+}
+
+fn broken(what: String) -> Problem {
+    Problem::BadFile(Format::Excel, Damage::Broken(what))
 }
 
 fn bad(error: XlsxError) -> Problem {
@@ -133,9 +233,6 @@ struct ExcelText {
     no_time: bool,
 }
 
-/// The most columns that a sheet has.
-const COLUMNS: u32 = 1 << 14;
-
 impl<'a, RS: Read + Seek> Sheet<'a, RS> {
     /// The next cell that is not empty.
     fn cell(&mut self) -> Result<Option<Cell<DataRef<'a>>>, ReadFailure> {
@@ -150,10 +247,6 @@ impl<'a, RS: Read + Seek> Sheet<'a, RS> {
             match self.cells.next_cell().map_err(bad)? {
                 None => self.done = true,
                 Some(cell) if is_empty(cell.get_value()) || cell.get_position().0 < self.skip => {}
-                Some(cell) if cell.get_position().1 >= COLUMNS => {
-                    let what = "a cell stands beyond the last column of Excel, XFD".to_string();
-                    return Err(Problem::BadFile(Format::Excel, Damage::Broken(what)).into());
-                }
                 cell => return Ok(cell),
             }
         }

@@ -59,11 +59,6 @@ impl<'a> Input<'a> {
         Ok(start(source)? == GZIP)
     }
 
-    /// Whether it is a gzip file.
-    pub fn is_compressed(&self) -> bool {
-        self.compressed.is_some()
-    }
-
     /// All there is. (`read_to_end` would touch twice the memory.)
     pub fn read_all(self) -> io::Result<Vec<u8>> {
         let mut input = self.buffered();

@@ -1,5 +1,6 @@
 //! Arguments and data files into values of a declared type.
 
+mod archive;
 #[cfg(feature = "binary-tables")]
 mod arrow;
 mod cell;
@@ -77,14 +78,21 @@ impl From<Problem> for ReadFailure {
     }
 }
 
-impl From<io::Error> for ReadFailure {
-    fn from(error: io::Error) -> ReadFailure {
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Problem {
         match BadEncoding::of(&error) {
             Some(BadEncoding::NotUtf16) => Problem::NotUtf16,
             Some(BadEncoding::Utf32) => Problem::Utf32,
-            None => Problem::Unreadable(reason(&error)),
+            None => {
+                archive::bad_member(&error).unwrap_or_else(|| Problem::Unreadable(reason(&error)))
+            }
         }
-        .into()
+    }
+}
+
+impl From<io::Error> for ReadFailure {
+    fn from(error: io::Error) -> ReadFailure {
+        Problem::from(error).into()
     }
 }
 

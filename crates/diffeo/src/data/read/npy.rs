@@ -12,7 +12,7 @@ use super::{Check, ReadFailure};
 use crate::data::error::{Damage, Problem};
 use crate::data::place::{Format, Target};
 use crate::data::shape::leaf;
-use crate::data::{reason, NPY_MAGIC};
+use crate::data::NPY_MAGIC;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use std::io::{self, Read};
@@ -21,8 +21,7 @@ use std::io::{self, Read};
 pub(super) fn read_npy(target: &Target, ty: &Ty, check: Check<'_>) -> Result<Value, ReadFailure> {
     leaf(ty).ok_or_else(|| Problem::Unsuitable(Format::Npy, ty.clone()))?;
     let mut input = Input::open(target, check)?.buffered();
-    let (value, _) = read(&mut input, ty)?;
-    Ok(value)
+    read(&mut input, ty)
 }
 
 /// What the header of a file says.
@@ -36,35 +35,20 @@ fn bad(reason: impl Into<String>) -> Problem {
     Problem::BadNpy(reason.into())
 }
 
-fn failed(error: &io::Error) -> Problem {
+fn failed(error: io::Error) -> Problem {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => bad("it ends too early"),
-        _ => Problem::Unreadable(reason(error)),
+        _ => error.into(),
     }
 }
 
-/// Reads an array, which is the whole of a file, and its length. The end is looked at because checksums stand there.
-pub(super) fn read(input: &mut impl Read, ty: &Ty) -> Result<(Value, u64), ReadFailure> {
-    let mut input = Counted { input, bytes: 0 };
-    let value = read_array(&mut input, ty)?;
+/// Reads an array, which is the whole of a file. The end is looked at because checksums stand there.
+pub(super) fn read(input: &mut impl Read, ty: &Ty) -> Result<Value, ReadFailure> {
+    let value = read_array(input, ty)?;
     match input.read(&mut [0]) {
-        Ok(0) => Ok((value, input.bytes)),
+        Ok(0) => Ok(value),
         Ok(_) => Err(bad("there is more behind its last element").into()),
-        Err(error) => Err(failed(&error).into()),
-    }
-}
-
-/// Counts what is read.
-struct Counted<R> {
-    input: R,
-    bytes: u64,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.input.read(buffer)?;
-        self.bytes += n as u64;
-        Ok(n)
+        Err(error) => Err(failed(error).into()),
     }
 }
 
@@ -98,7 +82,7 @@ fn read_array(input: &mut impl Read, ty: &Ty) -> Result<Value, ReadFailure> {
 
 fn read_header(input: &mut impl Read) -> Result<Header, Problem> {
     let mut found = Vec::new();
-    input.by_ref().take(8).read_to_end(&mut found).map_err(|e| failed(&e))?;
+    input.by_ref().take(8).read_to_end(&mut found).map_err(failed)?;
     if found.is_empty() {
         return Err(Problem::Empty);
     }
@@ -109,18 +93,18 @@ fn read_header(input: &mut impl Read) -> Result<Header, Problem> {
     let length = match start[6] {
         1 => {
             let mut bytes = [0; 2];
-            input.read_exact(&mut bytes).map_err(|e| failed(&e))?;
+            input.read_exact(&mut bytes).map_err(failed)?;
             u64::from(u16::from_le_bytes(bytes))
         }
         2 | 3 => {
             let mut bytes = [0; 4];
-            input.read_exact(&mut bytes).map_err(|e| failed(&e))?;
+            input.read_exact(&mut bytes).map_err(failed)?;
             u64::from(u32::from_le_bytes(bytes))
         }
         version => return Err(bad(format!("it has the unknown format version {version}"))),
     };
     let mut text = Vec::new();
-    input.take(length).read_to_end(&mut text).map_err(|e| failed(&e))?;
+    input.take(length).read_to_end(&mut text).map_err(failed)?;
     if text.len() as u64 != length {
         return Err(bad("it ends too early"));
     }
@@ -139,6 +123,9 @@ fn parse_header(text: &str) -> Option<Header> {
         let (value, after) = value.split_at(end);
         let value = value.trim();
         match key {
+            "descr" if dtype.is_some() => return None,
+            "fortran_order" if fortran.is_some() => return None,
+            "shape" if shape.is_some() => return None,
             "descr" => {
                 dtype = Some(value.trim_matches(['\'', '"']).to_string());
             }
@@ -217,7 +204,7 @@ impl Elements {
         while done < count {
             let n = CHUNK.min(count - done);
             let bytes = &mut buffer[..n * self.size];
-            input.read_exact(bytes).map_err(|e| failed(&e))?;
+            input.read_exact(bytes).map_err(failed)?;
             for (i, element) in bytes.chunks_exact_mut(self.size).enumerate() {
                 self.push(element, done + i)?;
             }
@@ -247,7 +234,11 @@ impl Elements {
                 ints,
                 i64::try_from(unsigned).map_err(|_| Problem::BeyondInt(position, unsigned))?,
             ),
-            (Column::Bool(bools), _) => push(bools, unsigned != 0),
+            (Column::Bool(bools), _) if unsigned <= 1 => push(bools, unsigned != 0),
+            (Column::Bool(_), _) => {
+                let what = format!("element {position} is the byte {unsigned}, which is no Bool");
+                return Err(bad(what));
+            }
             (Column::Tuple(_) | Column::Rows { .. } | Column::Other(_), _) => {
                 return Err(bad("its elements are no numbers"));
             }

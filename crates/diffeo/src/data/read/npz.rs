@@ -1,5 +1,6 @@
 //! NPZ files: one of the arrays of a ZIP archive, or a record of several.
 
+use super::archive::Archive;
 use super::content::{content, START};
 use super::input::Input;
 use super::{npy, Check, ReadFailure};
@@ -10,7 +11,6 @@ use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek};
-use zip::ZipArchive;
 
 /// What an archive is read from: its directory stands at the end.
 trait ReadSeek: Read + Seek {}
@@ -37,12 +37,10 @@ pub(super) fn read(
         Content::Zip => {}
         content => return Err(Problem::BadFile(Format::Npz, Damage::IsNone(content)).into()),
     }
-    let mut archive = ZipArchive::new(file).map_err(bad)?;
-    let mut names = Vec::new();
-    for file in archive.file_names() {
-        let file = file.map_err(bad)?;
-        names.extend(file.strip_suffix(".npy").map(str::to_string));
-    }
+    let mut archive = Archive::open(file, Format::Npz)?;
+    let files = archive.names()?;
+    let mut names: Vec<String> =
+        files.iter().filter_map(|file| file.strip_suffix(".npy")).map(str::to_string).collect();
     names.sort();
     let exists = |name: &str| names.iter().any(|n| n == name);
     let option = (!place.options.is_empty()).then(|| place.options.join(":"));
@@ -83,41 +81,14 @@ fn open<'a>(target: &Target, check: Check<'a>) -> io::Result<Box<dyn ReadSeek + 
     Ok(Box::new(io::Cursor::new(Input::open(target, check)?.read_all()?)))
 }
 
-fn bad(error: zip::result::ZipError) -> Problem {
-    Problem::BadFile(Format::Npz, Damage::of_zip(&error))
-}
-
 fn member<'a>(
-    archive: &mut ZipArchive<Box<dyn ReadSeek + 'a>>,
+    archive: &mut Archive<Box<dyn ReadSeek + 'a>>,
     name: &str,
     ty: &Ty,
     check: Check<'_>,
 ) -> Result<Value, ReadFailure> {
-    let mut read = || {
-        let file = archive.by_name(&format!("{name}.npy")).map_err(bad)?;
-        let size = file.size();
-        let input = Input::new(Sound(file), check)?;
-        let gzip = input.is_compressed();
-        let (value, bytes) = npy::read(&mut input.buffered(), ty)?;
-        if !gzip && bytes != size {
-            let what = format!("the array has {bytes} bytes, where the archive says {size}");
-            return Err(Problem::BadFile(Format::Npz, Damage::Broken(what)).into());
-        }
-        Ok(value)
-    };
+    let place = archive.place(&format!("{name}.npy"));
+    let place = place.ok_or_else(|| Problem::NoMember(name.to_string(), Vec::new()))?;
+    let mut read = || npy::read(&mut Input::new(archive.member(place)?, check)?.buffered(), ty);
     read().map_err(|failure: ReadFailure| ReadFailure { member: Some(name.to_string()), ..failure })
-}
-
-/// What an archive holds, with the errors of its library in our words.
-struct Sound<R>(R);
-
-impl<R: Read> Read for Sound<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
-                io::Error::other("its data in the archive is damaged: fetch or save it anew")
-            }
-            _ => error,
-        })
-    }
 }

@@ -3,12 +3,12 @@
 use super::*;
 
 /// A file of the book.
-fn book(name: &str) -> String {
+pub(super) fn book(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/book/data");
     format!("{folder}/{name}")
 }
 
-fn sensor() -> Ty {
+pub(super) fn sensor() -> Ty {
     Ty::array(record([
         ("count", Ty::Int),
         ("day", maybe(Ty::String)),
@@ -175,10 +175,6 @@ fn are_plain_words(message: &str) {
 /// A workbook whose days count from 1904 or 1900, with these cells of one column: numbers with a style, of which 1 is a
 /// date, 2 a duration, 3 a time of day. The row of a nan is empty.
 fn workbook(is_1904: bool, cells: &[(f64, u32)]) -> Vec<u8> {
-    use std::io::Write;
-    const MAIN: &str = "xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"";
-    const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
-    const PACKAGE: &str = "xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\"";
     let rows: String = cells
         .iter()
         .enumerate()
@@ -188,24 +184,7 @@ fn workbook(is_1904: bool, cells: &[(f64, u32)]) -> Vec<u8> {
             format!("<row r=\"{row}\"><c r=\"A{row}\" s=\"{style}\"><v>{value}</v></c></row>")
         })
         .collect();
-    let sheets = "<sheets><sheet name=\"A\" sheetId=\"1\" r:id=\"r1\"/></sheets>";
-    let formats: String = [0, 14, 46, 21]
-        .map(|id| format!("<xf numFmtId=\"{id}\" fontId=\"0\" fillId=\"0\" borderId=\"0\"/>"))
-        .concat();
-    let parts = [
-        ("_rels/.rels", format!("<Relationships {PACKAGE}><Relationship Id=\"r1\" Type=\"{OFFICE}/officeDocument\" Target=\"xl/workbook.xml\"/></Relationships>")),
-        ("xl/workbook.xml", format!("<workbook {MAIN} xmlns:r=\"{OFFICE}\"><workbookPr date1904=\"{}\"/>{sheets}</workbook>", u8::from(is_1904))),
-        ("xl/_rels/workbook.xml.rels", format!("<Relationships {PACKAGE}><Relationship Id=\"r1\" Type=\"{OFFICE}/worksheet\" Target=\"worksheets/sheet1.xml\"/><Relationship Id=\"r2\" Type=\"{OFFICE}/styles\" Target=\"styles.xml\"/></Relationships>")),
-        ("xl/styles.xml", format!("<styleSheet {MAIN}><cellXfs count=\"4\">{formats}</cellXfs></styleSheet>")),
-        ("xl/worksheets/sheet1.xml", format!("<worksheet {MAIN}><sheetData>{rows}</sheetData></worksheet>")),
-    ];
-    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    let options = zip::write::SimpleFileOptions::default();
-    for (name, text) in parts {
-        zip.start_file(name, options).expect("a part");
-        zip.write_all(text.as_bytes()).expect("its text");
-    }
-    zip.finish().expect("the archive").into_inner()
+    excel::workbook(&excel::Parts { is_1904, rows: &rows, ..excel::Parts::default() })
 }
 
 #[test]

@@ -4,6 +4,10 @@ mod advice;
 #[cfg(feature = "binary-tables")]
 mod binary;
 mod csv;
+#[cfg(feature = "binary-tables")]
+mod damage;
+#[cfg(feature = "binary-tables")]
+mod excel;
 mod json;
 mod numpy;
 mod options;

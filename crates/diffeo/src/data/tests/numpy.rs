@@ -174,6 +174,43 @@ fn checksums_are_looked_at() {
     }
 }
 
+#[test]
+fn two_arrays_of_one_name_are_refused() {
+    let folder = Folder::new();
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}";
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    for (name, number) in [("x.npy", 1.0_f64), ("y.npy", 2.0)] {
+        use std::io::Write;
+        zip.start_file(name, options).expect("a member");
+        zip.write_all(&npy(header, &number.to_le_bytes())).expect("its data");
+    }
+    let mut whole = zip.finish().expect("the archive").into_inner();
+    for at in 0..whole.len() - 5 {
+        if &whole[at..at + 5] == b"y.npy" {
+            whole[at] = b'x';
+        }
+    }
+    for name in ["a.npz", "a.npz:x"] {
+        let path = folder.file("a.npz", &whole).replace("a.npz", name);
+        let message = read(&path, &Ty::array(Ty::Real));
+        assert!(message.ends_with("its ZIP archive has two members `x.npy`"), "{message}");
+    }
+}
+
+#[test]
+fn headers_say_everything_once_and_bools_are_0_or_1() {
+    let folder = Folder::new();
+    let twice = "{'descr': '<f8', 'descr': '<i8', 'fortran_order': False, 'shape': (1,)}";
+    let message = folder.read("a.npy", npy(twice, &[0; 8]), &Ty::array(Ty::Real));
+    assert!(message.ends_with("its header is malformed"), "{message}");
+    let bools = "{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}";
+    let array = Ty::array(Ty::Bool);
+    assert_eq!(folder.read("a.npy", npy(bools, &[0, 1, 0]), &array), "[false,true,false]");
+    let message = folder.read("a.npy", npy(bools, &[0, 1, 3]), &array);
+    assert!(message.ends_with("element 2 is the byte 3, which is no Bool"), "{message}");
+}
+
 /// Wherever an archive is changed, no other numbers are read.
 fn damage_of_archive(folder: &Folder, whole: &[u8], ty: &Ty) {
     let expected = folder.read("a.npz", whole, ty);

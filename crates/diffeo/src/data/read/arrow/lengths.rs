@@ -1,36 +1,36 @@
 //! The lengths in an Arrow file, before it is read. The library asks for memory by them at once, and where there is none
-//! of it, the process is over without a message.
+//! of it, the process is over without a message. The schema, which such a file has twice, too: nothing else tells that a
+//! byte of it has changed.
 
 use super::ARROW;
+use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{root_as_footer, root_as_message};
 
-/// Whether the lengths in an Arrow file can be true.
+/// Whether the lengths in an Arrow file can be true, and what it has twice is the same.
 pub(super) fn are_true(bytes: &[u8]) -> Option<()> {
-    if !bytes.starts_with(ARROW) {
-        let mut rest = bytes;
-        loop {
-            let (mut word, mut after) = match rest.split_first_chunk::<4>() {
-                Some(found) => found,
-                None => return rest.is_empty().then_some(()),
-            };
-            if *word == [0xff; 4] {
-                (word, after) = after.split_first_chunk::<4>()?;
-            }
-            let length = usize::try_from(u32::from_le_bytes(*word)).ok()?;
-            if length == 0 {
-                return Some(());
-            }
-            let (message, after) = after.split_at_checked(length)?;
-            rest = after.get(body(message, after)?..)?;
-        }
+    let Some(stream) = bytes.strip_prefix(ARROW) else {
+        let (_, rest) = messages(bytes)?;
+        return rest.is_empty().then_some(());
+    };
+    // A file is a stream, aligned, with a directory behind it.
+    let mut stream = stream.get(2..)?;
+    while let Some(rest) = stream.strip_prefix(&[0; 8]) {
+        stream = rest;
     }
+    let (count, _) = messages(stream)?;
     let (rest, end) = bytes.split_last_chunk::<10>()?;
     let length = u32::from_le_bytes(*end.first_chunk::<4>()?);
     let start = rest.len().checked_sub(usize::try_from(length).ok()?)?;
     // A copy, as all of these, because they have to be aligned.
     let footer = rest[start..].to_vec();
     let footer = root_as_footer(&footer).ok()?;
+    let first = stream.strip_prefix(&[0xff; 4]).unwrap_or(stream).get(4..)?.to_vec();
+    let first = root_as_message(&first).ok()?.header_as_schema()?;
+    if try_fb_to_schema(first).ok()? != try_fb_to_schema(footer.schema()?).ok()? {
+        return None;
+    }
     let blocks = footer.recordBatches().into_iter().chain(footer.dictionaries());
+    let mut found = 1;
     for block in blocks.flat_map(|blocks| blocks.iter()) {
         let message = bytes.get(usize::try_from(block.offset()).ok()?..)?;
         let (message, after) =
@@ -39,8 +39,30 @@ pub(super) fn are_true(bytes: &[u8]) -> Option<()> {
         // Its length comes first, behind a mark in newer files.
         let message = message.strip_prefix(&[0xff; 4]).unwrap_or(message);
         body(message.get(4..)?, after)?;
+        found += 1;
     }
-    Some(())
+    (found == count).then_some(())
+}
+
+/// How many messages a stream has, and what is behind its end.
+fn messages(stream: &[u8]) -> Option<(usize, &[u8])> {
+    let (mut rest, mut count) = (stream, 0);
+    loop {
+        let (mut word, mut after) = match rest.split_first_chunk::<4>() {
+            Some(found) => found,
+            None => return rest.is_empty().then_some((count, rest)),
+        };
+        if *word == [0xff; 4] {
+            (word, after) = after.split_first_chunk::<4>()?;
+        }
+        let length = usize::try_from(u32::from_le_bytes(*word)).ok()?;
+        if length == 0 {
+            return Some((count, after));
+        }
+        let (message, after) = after.split_at_checked(length)?;
+        rest = after.get(body(message, after)?..)?;
+        count += 1;
+    }
 }
 
 /// The length of the body of a message, if it is there and its buffers can be what they are said to be.
@@ -51,9 +73,13 @@ fn body(message: &[u8], after: &[u8]) -> Option<usize> {
     let message = root_as_message(&message).ok()?;
     let length = usize::try_from(message.bodyLength()).ok()?;
     let body = after.get(..length)?;
+    // A message that is none of these ends the reading in silence.
     let batch = match message.header_as_dictionary_batch() {
-        Some(dictionary) => dictionary.data(),
-        None => message.header_as_record_batch(),
+        Some(dictionary) => Some(dictionary.data()?),
+        None => match message.header_as_record_batch() {
+            None if message.header_as_schema().is_none() => return None,
+            batch => batch,
+        },
     };
     let compressed = batch.filter(|batch| batch.compression().is_some());
     for buffer in compressed.and_then(|batch| batch.buffers()).iter().flatten() {
