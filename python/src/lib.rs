@@ -23,6 +23,12 @@ mod xla;
 use pyo3::prelude::*;
 
 /// The compiled part of the package `diffeo`.
+/// Looks for an LLVM in this folder, too.
+#[pyfunction]
+fn look_for_llvm_in(folder: std::path::PathBuf) {
+    diffeo::also_look_for_llvm_in(folder);
+}
+
 #[pymodule]
 fn _diffeo(module: &Bound<'_, PyModule>) -> PyResult<()> {
     program::watch_interrupts();
@@ -30,6 +36,7 @@ fn _diffeo(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::PyFunction>()?;
     module.add_class::<plot::Plot>()?;
     module.add_class::<server::Server>()?;
+    module.add_function(wrap_pyfunction!(look_for_llvm_in, module)?)?;
     module.add_function(wrap_pyfunction!(program::interrupt, module)?)?;
     module.add_function(wrap_pyfunction!(server::is_unfinished, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))

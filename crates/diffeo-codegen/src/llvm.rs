@@ -4,9 +4,11 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `library.rs` | finds and loads LLVM |
-//! | `api.rs` | the functions of its C interface |
+//! | `api.rs` | the functions of its C interface, and of llvmlite |
+//! | `interface.rs`, `llvm_c.rs`, `llvmlite.rs` | what is asked of an LLVM, by either |
 //! | `emit.rs`, `emit/` | Low as text |
 //! | `compile.rs` | a text to an object |
+//! | `frames.rs` | how much of the stack its functions take |
 //! | `load.rs` | objects to code that can be called |
 //!
 //! Objects refer to the runtime by name and contain no addresses, so they can be kept on disk.
@@ -14,10 +16,14 @@
 mod api;
 mod compile;
 mod emit;
+mod frames;
+mod interface;
 mod library;
+mod llvm_c;
+mod llvmlite;
 mod load;
 
-pub use library::{library, LlvmLibrary, Missing};
+pub use library::{also_look_in, library, LlvmLibrary, Missing};
 
 use crate::cache::Cache;
 use crate::engine::{stack_margin, CompileError, Compiled, Cpu};
@@ -98,7 +104,7 @@ pub fn compile(module: &Arc<LowModule>, options: &LlvmOptions) -> Result<Compile
     let (code, entry) = load::load(library, &objects, &input.imports).map_err(unsupported)?;
     // SAFETY: the objects were made from the module, by this or an earlier version of the same code with the
     // same texts, and `code` keeps it in memory; the entry has this convention (`emit::entry`).
-    Ok(unsafe { Compiled::new(module.clone(), input.raises.list, entry, margin, Box::new(code)) })
+    Ok(unsafe { Compiled::new(module.clone(), input.raises.list, entry, margin, code) })
 }
 
 /// An object for each part, made on several threads unless it was kept.

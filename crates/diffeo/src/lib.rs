@@ -26,6 +26,7 @@ pub use diffeo_calculus::eval::{
     Event, Exceeded, Kinks, Limits, MemoryLimit, Options, Progress, RuntimeError,
 };
 pub use diffeo_codegen::engine::Cpu;
+pub use diffeo_codegen::llvm::also_look_in as also_look_for_llvm_in;
 pub use diffeo_front::{
     library, Differentiable, Entry, LoadError, Message, ModuleId, Note, Orders, Place,
 };

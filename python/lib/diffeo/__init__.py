@@ -11,7 +11,10 @@
 from ._api import Module, grad, hessian, jacobian, jet, jvp, load, map, source, value_and_grad, vjp
 from ._diffeo import Function, Plot, __version__
 from ._errors import ArgumentError, Error
+from ._llvm import look_for_llvm
 from ._sum import sum_over
+
+look_for_llvm()
 
 __all__ = [
     "ArgumentError",

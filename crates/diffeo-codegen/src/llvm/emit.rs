@@ -175,7 +175,7 @@ fn emit_part(
     }
     let _ = writeln!(
         text,
-        "attributes #0 = {{ nounwind \"prefer-vector-width\"=\"{width}\" \"warn-stack-size\"=\"{SMALL_FRAME}\" }}\n\
+        "attributes #0 = {{ nounwind \"prefer-vector-width\"=\"{width}\" }}\n\
          attributes #1 = {{ nounwind willreturn memory(none) }}\n\
          attributes #2 = {{ nounwind cold }}\n\
          attributes #3 = {{ nounwind }}\n\

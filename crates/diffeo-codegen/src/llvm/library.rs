@@ -1,11 +1,14 @@
 //! Finds an LLVM on this machine and loads it: `DIFFEO_LLVM` (`none` for none), else the system's, else the one
-//! that a Rust toolchain of rustup carries.
+//! that a Rust toolchain of rustup carries, else that of llvmlite in the Python environment.
 //!
 //! No process is started to look. Only files that begin like a library are tried (rustup has a linker script
 //! under such a name), only versions that are known, and what was loaded stays loaded, out of sight of other
 //! libraries.
 
-use super::api::{self, Api};
+use super::api::{self, CApi, LiteApi};
+use super::interface::Interface;
+use super::llvm_c::LlvmC;
+use super::llvmlite::Llvmlite;
 use libloading::Library;
 use std::ffi::{CStr, OsStr};
 use std::fmt;
@@ -13,7 +16,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 /// The versions whose text and functions are as expected.
 const VERSIONS: RangeInclusive<u32> = 17..=22;
@@ -34,7 +37,7 @@ pub struct LlvmLibrary {
     pub path: PathBuf,
     /// Its version.
     pub version: [u32; 3],
-    pub(super) api: Api,
+    pub(super) interface: Box<dyn Interface>,
 }
 
 /// Why there is no LLVM.
@@ -84,6 +87,16 @@ impl fmt::Display for Missing {
 }
 
 impl std::error::Error for Missing {}
+
+/// Further directories, which a host knows.
+static FURTHER: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Looks for an LLVM in a directory, too, behind the system's and those of toolchains, if none was looked for so far.
+pub fn also_look_in(directory: PathBuf) {
+    if let Ok(mut further) = FURTHER.lock() {
+        further.push(directory);
+    }
+}
 
 /// The LLVM of this machine; it is looked for once.
 ///
@@ -157,9 +170,27 @@ fn directories() -> Vec<PathBuf> {
         toolchains.sort();
         all.extend(toolchains.into_iter().map(|toolchain| toolchain.join("lib")));
     }
+    all.extend(FURTHER.lock().map(|further| further.clone()).unwrap_or_default());
+    all.extend(python_environments().into_iter().flat_map(|root| llvmlite_of(&root)));
     all.retain(|directory| directory.is_dir());
     all.dedup();
     all
+}
+
+/// Roots of environments of Python: the active one, and that of the first `python3` on the path.
+fn python_environments() -> Vec<PathBuf> {
+    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(std::env::var_os);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let python = std::env::split_paths(&path).map(|folder| folder.join("python3"));
+    let python = python.into_iter().find(|python| python.is_file());
+    let root = python.and_then(|python| Some(python.parent()?.parent()?.to_path_buf()));
+    active.map(PathBuf::from).chain(root).collect()
+}
+
+/// Where llvmlite's library is in an environment of Python.
+fn llvmlite_of(root: &Path) -> Vec<PathBuf> {
+    let versions = entries(&root.join("lib")).into_iter();
+    versions.map(|version| version.join("site-packages/llvmlite/binding")).collect()
 }
 
 fn entries(directory: &Path) -> Vec<PathBuf> {
@@ -184,7 +215,11 @@ fn candidates(directory: &Path) -> Vec<PathBuf> {
 
 /// The version in the name of a library of LLVM (`libLLVM-16.so.1`, `libLLVM.so.19.1`), 0 if it has none.
 fn named_version(name: &OsStr) -> Option<u32> {
-    let rest = name.to_str()?.strip_prefix("libLLVM")?;
+    let name = name.to_str()?;
+    if name.starts_with("libllvmlite.") {
+        return Some(0);
+    }
+    let rest = name.strip_prefix("libLLVM")?;
     let rest = if rest.contains(".dylib") {
         rest.strip_prefix('-').unwrap_or("")
     } else {
@@ -242,21 +277,37 @@ fn load(path: &Path) -> Result<LlvmLibrary, String> {
     // is what its name or the user says.
     let loaded = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
     let missing = |name: &str| format!("it has no function {name}");
-    let version = api::version(&loaded).map_err(|name| {
+    let lite = api::lite_version(&loaded);
+    let version = lite.or_else(|_| api::version(&loaded)).map_err(|name| {
         format!("it is no LLVM, or one before version 17: it has no function {name}")
     })?;
     if !VERSIONS.contains(&version[0]) {
         let (from, to) = (VERSIONS.start(), VERSIONS.end());
         return Err(format!("it is version {}, not one of {from} to {to}", version[0]));
     }
-    let api = Api::load(&loaded).map_err(missing)?;
-    api::initialize(&loaded).map_err(|name| missing(&name))?;
-    let args = [c"diffeo".as_ptr(), SETTING.as_ptr()];
-    // SAFETY: there are two texts, which end with zeros; all versions know the setting.
-    unsafe { (api.LLVMParseCommandLineOptions)(2, args.as_ptr(), std::ptr::null()) };
+    let interface: Box<dyn Interface> = if lite.is_ok() {
+        let api = LiteApi::load(&loaded).map_err(missing)?;
+        // SAFETY: they take nothing, and may be called once the library is loaded.
+        let status = unsafe {
+            (api.LLVMPY_InitializeNativeTarget)()
+                | (api.LLVMPY_InitializeNativeAsmPrinter)()
+                | (api.LLVMPY_InitializeNativeAsmParser)()
+        };
+        if status != 0 {
+            return Err("it makes no code for this processor".into());
+        }
+        Box::new(Llvmlite { api })
+    } else {
+        let api = CApi::load(&loaded).map_err(missing)?;
+        api::initialize(&loaded).map_err(|name| missing(&name))?;
+        let args = [c"diffeo".as_ptr(), SETTING.as_ptr()];
+        // SAFETY: there are two texts, which end with zeros; all versions know the setting.
+        unsafe { (api.LLVMParseCommandLineOptions)(2, args.as_ptr(), std::ptr::null()) };
+        Box::new(LlvmC { api })
+    };
     // It has threads and handlers of its own: it stays.
     std::mem::forget(loaded);
-    Ok(LlvmLibrary { path: path.to_path_buf(), version, api })
+    Ok(LlvmLibrary { path: path.to_path_buf(), version, interface })
 }
 
 #[cfg(test)]
@@ -277,6 +328,7 @@ mod tests {
         assert_eq!(version("libLLVM.dylib"), Some(0));
         assert_eq!(version("libLLVMCore.so.1"), None);
         assert_eq!(version("libLTO.so"), None);
+        assert_eq!(version("libllvmlite.so"), Some(0));
     }
 
     #[test]
