@@ -130,6 +130,9 @@ impl Account {
         };
         let mut entries = Vec::new();
         entries.extend(self.engine.map(|e| ("engine", e.name().to_string(), json!(e.name()))));
+        if let (Some(Engine::Llvm), Ok(library)) = (self.engine, diffeo_codegen::llvm::library()) {
+            entries.push(("llvm", library.to_string(), json!(library.to_string())));
+        }
         entries.extend(text("reason", &self.reason));
         entries.extend(text("note", &self.note));
         entries.push(("time", time.join(", "), json!(seconds)));

@@ -40,6 +40,13 @@ pub struct LlvmLibrary {
     pub(super) interface: Box<dyn Interface>,
 }
 
+impl fmt::Display for LlvmLibrary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [major, minor, patch] = self.version;
+        write!(f, "{major}.{minor}.{patch}, {}", self.path.display())
+    }
+}
+
 /// Why there is no LLVM.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Missing {
