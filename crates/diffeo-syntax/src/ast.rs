@@ -277,6 +277,83 @@ pub enum ExprKind {
     },
 }
 
+impl ExprKind {
+    /// Calls a function with each expression that this one consists of, in the order of the text.
+    pub fn each_child(&self, see: &mut dyn FnMut(ExprId)) {
+        match self {
+            ExprKind::Error
+            | ExprKind::Int(_)
+            | ExprKind::Real(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Str(_)
+            | ExprKind::Unit
+            | ExprKind::Var(_)
+            | ExprKind::Con(_)
+            | ExprKind::Hole => {}
+            ExprKind::Apply { fun, arg } => [*fun, *arg].into_iter().for_each(see),
+            ExprKind::Tuple(parts) | ExprKind::Array(parts) | ExprKind::List(parts) => {
+                parts.iter().copied().for_each(see);
+            }
+            ExprKind::Record(fields) => fields.iter().for_each(|(_, e)| see(*e)),
+            ExprKind::RecordWith { base, fields } => {
+                see(*base);
+                fields.iter().for_each(|(_, e)| see(*e));
+            }
+            ExprKind::Comprehension { body, clauses } => {
+                see(*body);
+                for clause in clauses {
+                    see(clause.range.expr());
+                    clause.cond.into_iter().for_each(&mut *see);
+                }
+            }
+            ExprKind::Index { base, indices } => {
+                see(*base);
+                indices.iter().copied().for_each(see);
+            }
+            ExprKind::Slice { base, lo, hi } => [*base, *lo, *hi].into_iter().for_each(see),
+            ExprKind::Field { base, field: _ } | ExprKind::Component { base, index: _ } => {
+                see(*base);
+            }
+            ExprKind::Unary { op: _, operand } => see(*operand),
+            ExprKind::Binary { op: _, op_span: _, lhs, rhs } => {
+                [*lhs, *rhs].into_iter().for_each(see);
+            }
+            ExprKind::If { cond, then, otherwise } => {
+                [*cond, *then, *otherwise].into_iter().for_each(see);
+            }
+            ExprKind::Case { scrutinee, arms } => {
+                see(*scrutinee);
+                arms.iter().for_each(|arm| see(arm.body));
+            }
+            ExprKind::Let { bindings, body } => {
+                for binding in bindings {
+                    match binding {
+                        Binding::Value { pat: _, value: e }
+                        | Binding::Function { recursive: _, name: _, param: _, ret: _, body: e } => {
+                            see(*e);
+                        }
+                    }
+                }
+                see(*body);
+            }
+            ExprKind::Fn { param: _, body } => see(*body),
+            ExprKind::Loop { pat: _, init, control, body } => {
+                let driver = match &**control {
+                    Control::Count { pat: _, bound: e }
+                    | Control::In { pat: _, source: e }
+                    | Control::While(e) => *e,
+                };
+                [*init, driver, *body].into_iter().for_each(see);
+            }
+            ExprKind::Update { base, indices, value } => {
+                see(*base);
+                indices.iter().copied().for_each(&mut *see);
+                see(*value);
+            }
+        }
+    }
+}
+
 /// A clause of a comprehension.
 #[derive(Clone, Debug)]
 pub struct Clause {

@@ -390,6 +390,7 @@ impl Infer<'_> {
     }
 
     fn value_binding(&mut self, pat: PatId, value: ExprId) {
+        self.note_values(pat, value);
         match self.ast.pats[pat].kind {
             PatKind::Var(_) => {
                 self.store().level += 1;

@@ -5,6 +5,7 @@
 //! modules. Definitions are inferred in groups of mutually recursive ones, callees first.
 
 mod constraint;
+mod division;
 mod error;
 mod expr;
 mod lower;
@@ -103,6 +104,8 @@ pub(super) struct Infer<'a> {
     hole: Option<Ty>,
     /// Integer literals above the largest Int and divisions of literals, looked at in the end.
     literals: Vec<(ModuleId, ExprId)>,
+    /// By variable without an annotation, its value.
+    values: HashMap<(ModuleId, PatId), ExprId>,
     lone_arguments: Vec<LoneArgument>,
 }
 
@@ -131,6 +134,7 @@ fn infer_group(db: &mut Db, group: &[DefId]) {
         own: HashMap::new(),
         hole: None,
         literals: Vec::new(),
+        values: HashMap::new(),
         lone_arguments: Vec::new(),
     };
     let mut contexts = Vec::new();

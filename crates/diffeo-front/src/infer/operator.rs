@@ -135,37 +135,7 @@ impl Infer<'_> {
                     }
                 }
                 ExprKind::Binary { op: BinaryOp::Div, lhs, rhs, .. } if is_int => {
-                    let value = |e: ExprId| match &ast.exprs[e].kind {
-                        ExprKind::Int(n) => i64::try_from(*n).ok(),
-                        ExprKind::Unary { op: UnaryOp::Neg, operand } => {
-                            match &ast.exprs[*operand].kind {
-                                ExprKind::Int(n) => i64::try_from(*n).ok().map(|n| -n),
-                                _ => None,
-                            }
-                        }
-                        _ => None,
-                    };
-                    let Some(a) = value(*lhs) else { continue };
-                    let divisor = ast.exprs[*rhs].span;
-                    let (message, help) = match value(*rhs) {
-                        Some(b) if b != 0 && a % b != 0 => (
-                            format!("this division of Ints is truncated to {}", a / b),
-                            format!("write `{a}.0 / {b}` for the Real {}", a as f64 / b as f64),
-                        ),
-                        // Of an unknown divisor only the quotient of 0 is sure to be exact.
-                        None if a != 0 => (
-                            "this division of Ints is truncated to an Int".to_string(),
-                            match self.db.sources.slice(divisor) {
-                                n if n.len() < 40 && !n.contains('\n') => {
-                                    format!("write `{a}.0 / real({n})` for the quotient as a Real")
-                                }
-                                _ => format!("write `{a}.0 / real(…)` for the quotient as a Real"),
-                            },
-                        ),
-                        Some(_) | None => continue,
-                    };
-                    self.db
-                        .report(Diagnostic::warning("inexact-division", span, message).help(help));
+                    self.check_division(module, [id, *lhs, *rhs]);
                 }
                 _ => {}
             }

@@ -18,8 +18,8 @@ mod recover;
 mod types;
 
 use crate::ast::{
-    Binding, Clause, Control, Def, Expr, ExprId, ExprKind, Ident, Item, Module, Pat, PatId,
-    PatKind, TypeExpr, TypeId, TypeKind,
+    Def, Expr, ExprId, ExprKind, Ident, Item, Module, Pat, PatId, PatKind, TypeExpr, TypeId,
+    TypeKind,
 };
 use crate::lexer::{lex, Lexed};
 use crate::token::{Token, TokenKind};
@@ -351,55 +351,9 @@ impl Parser<'_> {
     }
 
     fn height_below(&self, kind: &ExprKind) -> usize {
-        let of = |id: &ExprId| usize::from(self.heights[id.index()]);
-        let all = |ids: &[ExprId]| ids.iter().map(of).max().unwrap_or(0);
-        let values =
-            |fields: &[(Ident, ExprId)]| fields.iter().map(|(_, e)| of(e)).max().unwrap_or(0);
-        match kind {
-            ExprKind::Error
-            | ExprKind::Int(_)
-            | ExprKind::Real(_)
-            | ExprKind::Bool(_)
-            | ExprKind::Str(_)
-            | ExprKind::Unit
-            | ExprKind::Var(_)
-            | ExprKind::Con(_)
-            | ExprKind::Hole => 0,
-            ExprKind::Apply { fun, arg } => of(fun).max(of(arg)),
-            ExprKind::Tuple(parts) | ExprKind::Array(parts) | ExprKind::List(parts) => all(parts),
-            ExprKind::Record(fields) => values(fields),
-            ExprKind::RecordWith { base, fields } => of(base).max(values(fields)),
-            ExprKind::Comprehension { body, clauses } => {
-                let clause = |c: &Clause| of(&c.range.expr()).max(c.cond.as_ref().map_or(0, of));
-                of(body).max(clauses.iter().map(clause).max().unwrap_or(0))
-            }
-            ExprKind::Index { base, indices } => of(base).max(all(indices)),
-            ExprKind::Slice { base, lo, hi } => of(base).max(of(lo)).max(of(hi)),
-            ExprKind::Field { base, field: _ } | ExprKind::Component { base, index: _ } => of(base),
-            ExprKind::Unary { op: _, operand } => of(operand),
-            ExprKind::Binary { op: _, op_span: _, lhs, rhs } => of(lhs).max(of(rhs)),
-            ExprKind::If { cond, then, otherwise } => of(cond).max(of(then)).max(of(otherwise)),
-            ExprKind::Case { scrutinee, arms } => {
-                of(scrutinee).max(arms.iter().map(|arm| of(&arm.body)).max().unwrap_or(0))
-            }
-            ExprKind::Let { bindings, body } => {
-                let binding = |b: &Binding| match b {
-                    Binding::Value { pat: _, value: e } => of(e),
-                    Binding::Function { recursive: _, name: _, param: _, ret: _, body } => of(body),
-                };
-                of(body).max(bindings.iter().map(binding).max().unwrap_or(0))
-            }
-            ExprKind::Fn { param: _, body } => of(body),
-            ExprKind::Loop { pat: _, init, control, body } => {
-                let driver = match &**control {
-                    Control::Count { pat: _, bound: e }
-                    | Control::In { pat: _, source: e }
-                    | Control::While(e) => of(e),
-                };
-                of(init).max(driver).max(of(body))
-            }
-            ExprKind::Update { base, indices, value } => of(base).max(all(indices)).max(of(value)),
-        }
+        let mut most = 0;
+        kind.each_child(&mut |id| most = most.max(usize::from(self.heights[id.index()])));
+        most
     }
 
     /// Adds a pattern that starts at `start` and ends here.
