@@ -184,7 +184,13 @@ pub fn notes(plot: &Plot) -> Vec<String> {
                     large += usize::from(!v.is_nan() && !drawable(*v, false));
                 }
             }
+            let beside = left_out(&layer.mark);
             let layer = called(i, layer);
+            if let Some((left, count)) = beside {
+                out.push(format!(
+                    "{layer}{of}: {left} of {count} numbers left out, nan or infinite"
+                ));
+            }
             for (left, why) in [
                 (below, "a logarithmic axis has no place for 0 and below"),
                 (large, "infinite or beyond 1e300"),
@@ -257,10 +263,20 @@ fn numbers(mark: &Mark) -> Vec<(bool, &[f64])> {
             vec![(true, xs), (false, ys), (false, lows), (false, highs)]
         }
         // An interval without elements is no height that is missing.
-        Mark::Boxes(lefts, rights, _) => vec![(true, lefts), (true, rights)],
+        Mark::Boxes(lefts, rights, _) => {
+            let placed = Mark::placed(lefts, rights);
+            vec![(true, &lefts[..placed]), (true, &rights[..placed])]
+        }
         Mark::Horizontal(v) => vec![(false, std::slice::from_ref(v))],
         Mark::Vertical(v) => vec![(true, std::slice::from_ref(v))],
     }
+}
+
+/// How many numbers of a histogram have no place because they are nan or infinite, and how many there are.
+fn left_out(mark: &Mark) -> Option<(f64, f64)> {
+    let Mark::Boxes(lefts, rights, heights) = mark else { return None };
+    let left: f64 = heights.iter().skip(Mark::placed(lefts, rights)).sum();
+    (left > 0.0).then(|| (left, heights.iter().sum()))
 }
 
 /// A plot in a line: its title and its layers.

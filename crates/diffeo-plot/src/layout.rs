@@ -126,10 +126,11 @@ fn reach(mark: &Mark, x: &mut Extent, y: &mut Extent, values: &mut Extent) {
             }
         }
         Mark::Boxes(lefts, rights, heights) => {
-            if !heights.is_empty() {
+            let all = lefts.iter().zip(rights).zip(heights);
+            for ((left, right), height) in
+                all.filter(|((a, b), _)| [a, b].iter().all(|v| drawable(***v, false)))
+            {
                 y.base();
-            }
-            for ((left, right), height) in lefts.iter().zip(rights).zip(heights) {
                 if y.has(*height) || *height == 0.0 {
                     x.take_edge(*left);
                     x.take_edge(*right);

@@ -103,6 +103,14 @@ pub enum Mark {
 }
 
 impl Mark {
+    /// Of the boxes of a histogram, the number of those that have a place: the others, behind them, are for what is nan
+    /// or infinite.
+    pub(crate) fn placed(lefts: &[f64], rights: &[f64]) -> usize {
+        let beside = |(a, b): (&f64, &f64)| !a.is_finite() && !b.is_finite();
+        let all = lefts.iter().zip(rights);
+        all.clone().position(beside).unwrap_or(all.len())
+    }
+
     /// What a reader calls it, and how many elements it has.
     pub(crate) fn count(&self) -> (&'static str, usize) {
         match self {

@@ -359,13 +359,18 @@ impl<'a> Axes<'a> {
                     ]
                 })
             }
-            Mark::Boxes(lefts, rights, heights) => json!({
-                "data": self.rows(&[("x", true, lefts), ("x2", true, rights), ("y", false, heights)]),
-                "mark": with("bar", json!({"orient": "vertical", "binSpacing": 1})),
-                "encoding": colored(json!({
-                    "x": self.x("x"), "x2": {"field": "x2"}, "y": self.y("y"), "y2": self.base()
-                }))
-            }),
+            Mark::Boxes(lefts, rights, heights) => {
+                let placed = Mark::placed(lefts, rights);
+                json!({
+                    "data": self.rows(&[
+                        ("x", true, &lefts[..placed]), ("x2", true, rights), ("y", false, heights)
+                    ]),
+                    "mark": with("bar", json!({"orient": "vertical", "binSpacing": 1})),
+                    "encoding": colored(json!({
+                        "x": self.x("x"), "x2": {"field": "x2"}, "y": self.y("y"), "y2": self.base()
+                    }))
+                })
+            }
             Mark::Cells(xs, ys, values) => self.cells(xs, ys, values),
             Mark::Texts(xs, ys, texts) => {
                 let wide = self.size.0 as f64 - 60.0;
