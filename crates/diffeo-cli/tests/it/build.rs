@@ -354,6 +354,16 @@ fn interfaces_compile_without_a_warning() {
         let done = build(args);
         assert!(done.status == 1 && done.err.contains(why), "{args:?}: {}", done.err);
     }
+    // A size without a name is told where the function stands, and of which value.
+    let folder = Folder::new().with("sizes.deo", "def sum2(x: [2]Real) = sum(x)\ndef kept(x: [2]Real) -> {all: []Real} = {all = filter(fn v -> v > 0.0, x)}\n");
+    let entries = ["--entry", "sum2", "--entry", "kept", "--interface", "casadi"];
+    folder.run(&[&["build", "sizes.deo", "-o", "lib"][..], &entries].concat()).fails(
+        1,
+        &[
+            "sizes.deo:2:5: error[not-for-c]",
+            "`all` in the result of `kept` has one without a name",
+        ],
+    );
     let done = build(&["--entry", "line", "--interface", "stan"]);
     assert!(done.status == 2 && done.err.contains("xla-ffi, bridgestan, casadi"), "{}", done.err);
 }
@@ -369,7 +379,9 @@ fn pkg_config_finds_the_library() {
     folder.run(&["build", "demo.deo", "--entry", "pick", "-o", "lib"]).prints("");
     // Wherever the folder is.
     std::fs::rename(folder.0.join("lib"), folder.0.join("moved")).expect("it is moved");
-    let compile = "cc main.c $(PKG_CONFIG_PATH=moved pkg-config --cflags --libs demo) -Wl,-rpath,moved -o main";
+    let compile = "cc main.c $(PKG_CONFIG_PATH=moved pkg-config --cflags --libs demo) -o main";
     run(&folder, &["sh", "-c", compile]);
-    run(&folder, &["./main"]);
+    // It starts anywhere, and without the library.
+    std::fs::remove_dir_all(folder.0.join("moved")).expect("it is removed");
+    run(&folder, &["sh", "-c", "main=$PWD/main; cd / && exec \"$main\""]);
 }

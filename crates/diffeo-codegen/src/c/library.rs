@@ -74,6 +74,8 @@ pub enum Refused {
     Taken(String),
     /// A value of this type cannot be given or taken.
     Type {
+        /// The number of the function.
+        number: usize,
         /// The function.
         function: String,
         /// The parameter or the result.
@@ -82,7 +84,22 @@ pub enum Refused {
         what: &'static str,
     },
     /// An interface does not have what is asked for.
-    Interface(String),
+    Interface {
+        /// The number of the function.
+        number: usize,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl Refused {
+    /// The number of the function that it is about.
+    pub fn function(&self) -> Option<usize> {
+        match self {
+            Refused::Name(_) | Refused::Taken(_) => None,
+            Refused::Type { number, .. } | Refused::Interface { number, .. } => Some(*number),
+        }
+    }
 }
 
 impl fmt::Display for Refused {
@@ -98,8 +115,8 @@ impl fmt::Display for Refused {
                 "`{name}` cannot be the name of a library in C: compilers would find it in the place of one of \
                  their own; choose another one with `--name`"
             ),
-            Refused::Interface(why) => f.write_str(why),
-            Refused::Type { function, value, what } => write!(
+            Refused::Interface { why, .. } => f.write_str(why),
+            Refused::Type { function, value, what, .. } => write!(
                 f,
                 "`{function}` cannot be called from C: `{value}` is {what}; numbers, truth values, texts, arrays of \
                  numbers and of truth values, records and tuples of these can be"
@@ -146,6 +163,8 @@ impl CValue {
 pub(super) struct Exported {
     /// Its name in C.
     pub name: String,
+    /// Its name in the program.
+    pub of: String,
     pub params: Vec<CValue>,
     pub results: Vec<CValue>,
 }
@@ -174,12 +193,12 @@ pub fn library(
     let mut array_types = BTreeSet::new();
     let mut taken: HashSet<String> = RESERVED.iter().map(|n| (*n).to_string()).collect();
     let mut exported = Vec::new();
-    for export in exports {
+    for (place, export) in exports.iter().enumerate() {
         let number = unit.add(&export.module);
         let frames: Vec<usize> =
             export.module.functions.iter().map(|f| 4096 + 64 * f.registers.len()).collect();
         margin = margin.max(stack_margin(&export.module, &frames));
-        let (params, results) = leaves(export)?;
+        let (params, results) = leaves(place, export)?;
         for leaf in &results {
             if let Crossing::Array(elem, rank) = leaf.crossing {
                 array_types.insert((c_type(elem).0, rank));
@@ -190,7 +209,7 @@ pub fn library(
         // Writing to a string does not fail.
         let _ = write!(declarations, "{}{head};\n\n", about(export, &params, &results));
         functions += &body(&head, number, &params, &results);
-        exported.push(Exported { name: function, params, results });
+        exported.push(Exported { name: function, of: export.name.clone(), params, results });
     }
     let header = header(name, &array_types, &declarations);
     let face = face(name, &unit, exports, files, margin) + &types(name, &array_types) + &functions;
@@ -302,7 +321,7 @@ fn remove_empty(folders: &[PathBuf]) {
 }
 
 /// The parameters and results of a function.
-fn leaves(export: &Export) -> Result<(Vec<CValue>, Vec<CValue>), Refused> {
+fn leaves(number: usize, export: &Export) -> Result<(Vec<CValue>, Vec<CValue>), Refused> {
     let flat = &export.module.flat;
     let entry = flat.functions.get(flat.entry.0 as usize);
     let (params, results) =
@@ -318,6 +337,7 @@ fn leaves(export: &Export) -> Result<(Vec<CValue>, Vec<CValue>), Refused> {
             });
             let name = value.name();
             let crossing = crossing(&ty).map_err(|what| Refused::Type {
+                number,
                 function: export.name.clone(),
                 value: name.clone(),
                 what,

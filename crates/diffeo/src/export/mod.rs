@@ -11,7 +11,7 @@ mod values;
 use crate::lower::{self, Nan};
 use crate::pipeline::{self, Backend, PassRun, Timing};
 use crate::SourceMap;
-use diffeo_base::{closest, Diagnostic};
+use diffeo_base::{closest, Diagnostic, Span};
 use diffeo_calculus::outside::{asked, derivative_by};
 use diffeo_calculus::print::print_type;
 use diffeo_calculus::term::GlobalId;
@@ -60,7 +60,7 @@ pub fn export(
     files: &SourceMap,
     times: &mut Vec<Timing>,
 ) -> Result<CLibrary, Vec<Diagnostic>> {
-    let mut exports = Exports { exports: Vec::new(), times };
+    let mut exports = Exports { exports: Vec::new(), spans: Vec::new(), times };
     let mut refused = Vec::new();
     // The functions themselves, and where they are among those of the library.
     let mut plain = Vec::new();
@@ -85,11 +85,13 @@ pub fn export(
     if !refused.is_empty() {
         return Err(refused);
     }
-    let span = wanted.first().map_or(diffeo_base::Span::NONE, |wanted| wanted.entry.span);
     let interfaces = clients.iter().map(|client| client.interface(&mut exports, &plain, sizes));
     let interfaces = interfaces.collect::<Result<Vec<_>, _>>().map_err(|refused| vec![*refused])?;
-    library(name, &exports.exports, &interfaces, files)
-        .map_err(|why| vec![Diagnostic::error("not-for-c", span, why.to_string())])
+    library(name, &exports.exports, &interfaces, files).map_err(|why| {
+        let spans = &exports.spans;
+        let span = spans.get(why.function().unwrap_or(0)).copied().unwrap_or(Span::NONE);
+        vec![Diagnostic::error("not-for-c", span, why.to_string())]
+    })
 }
 
 /// A function on its way into a library: a definition of a program.
@@ -144,6 +146,8 @@ impl LibraryFunction {
 /// The functions of a library so far.
 struct Exports<'t> {
     exports: Vec<Export>,
+    /// Where the function of the program stands that each is, or is a derivative of.
+    spans: Vec<Span>,
     times: &'t mut Vec<Timing>,
 }
 
@@ -180,6 +184,7 @@ impl Exports<'_> {
         }
         let module = pipeline::timed_low(lowered.module, Backend::C.lowering(), self.times);
         self.exports.push(Export { about, name: name.clone(), module, params, results });
+        self.spans.push(span);
         Ok(self.exports.len() - 1)
     }
 

@@ -31,20 +31,22 @@ pub struct Bridgestan {
 }
 
 impl Bridgestan {
-    pub(super) fn source(&self, functions: &[Exported]) -> Result<String, String> {
+    pub(super) fn source(&self, functions: &[Exported]) -> Result<String, (usize, String)> {
         let density = &functions[self.density];
         let (own, given) = density.params.split_at(self.parameters);
         if let Some(leaf) = own.iter().find(|leaf| elem(leaf) != Some(Elem::Real)) {
-            return Err(format!(
+            let why = format!(
                 "BridgeStan has parameters that are Reals, and `{}` is none: take it as data, behind the first parameter",
                 short(leaf)
-            ));
+            );
+            return Err((self.density, why));
         }
-        let reported = self.reported.map_or(&[][..], |(i, _)| &functions[i].results[..]);
-        for leaves in [own, given, reported] {
-            distinct(leaves)?;
+        let (number, reported) =
+            self.reported.map_or((self.density, &[][..]), |(i, _)| (i, &functions[i].results[..]));
+        for (number, leaves) in [(self.density, own), (self.density, given), (number, reported)] {
+            distinct(leaves).map_err(|why| (number, why))?;
         }
-        self.sizes_are_known(own, given)?;
+        self.sizes_are_known(own, given).map_err(|why| (self.density, why))?;
         let mut text = HEAD.to_string() + JSON;
         for (name, leaves) in [("PARAMETERS", own), ("DATA", given), ("REPORTED", reported)] {
             // Writing to a string does not fail.

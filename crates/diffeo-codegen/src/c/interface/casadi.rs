@@ -55,11 +55,12 @@ struct Call<'f> {
 }
 
 impl Casadi {
-    pub(super) fn source(&self, functions: &[Exported]) -> Result<String, String> {
+    pub(super) fn source(&self, functions: &[Exported]) -> Result<String, (usize, String)> {
         let mut text = RUNTIME.to_string() + POOL;
         text += "#if defined(__GNUC__)\n#pragma GCC visibility push(default)\n#endif\n\n";
         for (i, companions) in &self.functions {
             let f = &functions[*i];
+            self.check(f).map_err(|why| (*i, why))?;
             let name = format!("{}_casadi", f.name);
             let (n, m) = (f.params.len(), f.results.len());
             let sides = |parts: &[(&'static str, Side)]| -> Vec<Slot<'_>> {
@@ -122,20 +123,35 @@ impl Casadi {
                 });
             }
             for call in &calls {
-                text += &self.external(call)?;
+                text += &self.external(call).map_err(|why| (*i, why))?;
             }
         }
         Ok(text + "#if defined(__GNUC__)\n#pragma GCC visibility pop\n#endif\n")
     }
 
-    /// Rows and columns.
-    fn sizes(&self, leaf: &CValue, function: &str) -> Result<[u64; 2], String> {
-        let name = &leaf.name;
+    /// Whether what a function of the program takes and gives has sizes: so have its derivatives.
+    fn check(&self, f: &Exported) -> Result<(), String> {
+        let values = |leaves: &[CValue], result: bool| {
+            leaves.iter().try_for_each(|leaf| {
+                let value = match (result, leaf.path.len()) {
+                    (false, _) => format!("the parameter `{}` of `{}`", leaf.path.join("."), f.of),
+                    (true, 0 | 1) => format!("the result of `{}`", f.of),
+                    (true, _) => {
+                        format!("`{}` in the result of `{}`", leaf.path[1..].join("."), f.of)
+                    }
+                };
+                self.sizes(leaf, &value).map(|_| ())
+            })
+        };
+        values(&f.params, false)?;
+        values(&f.results, true)
+    }
+
+    /// Rows and columns of what messages call `value`.
+    fn sizes(&self, leaf: &CValue, value: &str) -> Result<[u64; 2], String> {
         if leaf.crossing == Crossing::Text || rank(leaf) > 2 {
             let what = if rank(leaf) > 2 { "has more than two indices" } else { "is a text" };
-            return Err(format!(
-                "CasADi has matrices of numbers, and `{name}` of `{function}` {what}"
-            ));
+            return Err(format!("CasADi has matrices of numbers, and {value} {what}"));
         }
         let mut found = [1, 1];
         for (i, size) in found.iter_mut().enumerate().take(rank(leaf)) {
@@ -143,12 +159,10 @@ impl Casadi {
             let known = said.parse().ok().or_else(|| self.sizes.get(said).copied());
             *size = known.ok_or_else(|| match said {
                 "" => format!(
-                    "CasADi has to know all sizes, and a size of `{name}` in `{function}` has no name: annotate it, \
-                     as in `[n]Real`"
+                    "CasADi has to know all sizes, and {value} has one without a name: annotate it, as in `[n]Real`"
                 ),
                 said => format!(
-                    "CasADi has to know all sizes, and `{said}` of `{name}` in `{function}` is not known: say it by \
-                     `--size {said}=8`"
+                    "CasADi has to know all sizes, and `{said}` of {value} is not known: say it by `--size {said}=8`"
                 ),
             })?;
         }

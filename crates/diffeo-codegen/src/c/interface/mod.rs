@@ -52,7 +52,7 @@ impl Interface {
             Interface::Casadi(casadi) => casadi.source(functions),
             Interface::Bridgestan(bridgestan) => bridgestan.source(functions),
         };
-        let text = text.map_err(Refused::Interface)?;
+        let text = text.map_err(|(number, why)| Refused::Interface { number, why })?;
         Ok(text.replace("NAME", library))
     }
 }

@@ -8,12 +8,12 @@ use std::fmt::Write;
 
 const RUNTIME: &str = include_str!("../runtime/interface/xla_ffi.c");
 
-/// The file, or why there is none.
-pub(super) fn source(functions: &[Exported]) -> Result<String, String> {
+/// The file, or the number of a function for which there is none, and why.
+pub(super) fn source(functions: &[Exported]) -> Result<String, (usize, String)> {
     let mut text = RUNTIME.to_string() + POOL;
     text += "#if defined(__GNUC__)\n#pragma GCC visibility push(default)\n#endif\n\n";
-    for function in functions {
-        text += &handler(function)?;
+    for (number, function) in functions.iter().enumerate() {
+        text += &handler(function).map_err(|why| (number, why))?;
     }
     Ok(text + "#if defined(__GNUC__)\n#pragma GCC visibility pop\n#endif\n")
 }
@@ -21,7 +21,7 @@ pub(super) fn source(functions: &[Exported]) -> Result<String, String> {
 /// The number that XLA has for a type.
 fn dtype(function: &Exported, leaf: &CValue) -> Result<u8, String> {
     let elem = elem(leaf).ok_or_else(|| {
-        format!("XLA has no texts, and `{}` is one in `{}`", leaf.name, function.name)
+        format!("XLA has no texts, and `{}` is one in `{}`", leaf.name, function.of)
     })?;
     Ok(match elem {
         Elem::Real => 12,
@@ -31,7 +31,7 @@ fn dtype(function: &Exported, leaf: &CValue) -> Result<u8, String> {
 }
 
 fn handler(function: &Exported) -> Result<String, String> {
-    let Exported { name, params, results } = function;
+    let Exported { name, params, results, .. } = function;
     let mut text = format!("void *{name}_xla(frame *call);\nvoid *{name}_xla(frame *call) {{\n");
     text += "  static const value expected[] = {";
     for leaf in params.iter().chain(results) {
