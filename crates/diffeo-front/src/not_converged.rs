@@ -66,6 +66,10 @@ impl NotConverged {
                         likely, so there is no best fit. Leave such a column out, or give coefficients priors and \
                         draw from the posterior, `diffeo sample`"
             }
+            Some("stats") if self.message.contains("exactly") => {
+                return "there are as many coefficients as responses, or the responses are a formula of the columns: \
+                        nothing tells how much responses vary. Take more responses, or fewer columns"
+            }
             Some("stats") => {
                 return "it may need more iterations, `{stats.glm_options with max_iterations = …}`; coefficients that \
                         grow without end mean that columns of x tell the responses apart (separation)"
