@@ -295,9 +295,14 @@ fn table(samples: &Samples) -> String {
         let [low, median, high] = s.quantiles;
         let count = |x: f64| if x.is_nan() { "nan".to_string() } else { format!("{x:.0}") };
         let ratio = if s.r_hat < 100.0 { format!("{:.3}", s.r_hat) } else { digits(s.r_hat) };
+        let diagnostics = match s.is_constant() {
+            // There is nothing to estimate.
+            true => ["-", "-", "-"].map(str::to_string),
+            false => [count(s.ess_bulk), count(s.ess_tail), ratio],
+        };
         let mut row = vec![name.clone()];
         row.extend([s.mean, s.mcse, s.sd, low, median, high].map(digits));
-        row.extend([count(s.ess_bulk), count(s.ess_tail), ratio]);
+        row.extend(diagnostics);
         rows.push(row);
     }
     let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);

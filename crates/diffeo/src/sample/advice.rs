@@ -90,17 +90,15 @@ pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
             "aim at a higher acceptance, as with `--target-accept 0.95`; where that does not help, write the model in other parameters, such as `mean + sd * z` with a standard normal z in place of a normal effect",
         ));
     }
-    let limit = samples.at_depth_limit();
-    if limit > 0 {
-        all.push(warning(
-            "tree-depth",
-            format!(
-                "{limit} of {total} trajectories were as long as they could be, 2^{} steps: draws are right, but take long",
-                samples.max_depth
-            ),
-            "parameters of very different scales, or strongly correlated ones, make long ways: put predictors and parameters to the scale of 1, or raise `--max-depth`",
-        ));
-    }
+    let worst = |value: fn(&Summary) -> f64| {
+        let all = samples.summaries.iter().map(move |(name, s)| (name, value(s)));
+        all.filter(|(_, v)| !v.is_nan())
+    };
+    let apart: Vec<(&String, f64)> = worst(|s| s.r_hat).filter(|(_, r)| *r > R_HAT).collect();
+    let least = ESS * samples.chains.len() as f64;
+    let small: Vec<(&String, f64)> =
+        worst(|s| s.ess_bulk.min(s.ess_tail)).filter(|(_, e)| *e < least).collect();
+    let stuck = stuck(samples, model);
     let low: Vec<String> = samples
         .e_bfmi
         .iter()
@@ -108,6 +106,21 @@ pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
         .filter(|(_, e)| **e < E_BFMI)
         .map(|(chain, e)| format!("{chain} ({e:.2})"))
         .collect();
+    let limit = samples.at_depth_limit();
+    if limit > 0 {
+        let doubts = [apart.is_empty(), small.is_empty(), low.is_empty(), stuck.is_none()];
+        let good = divergences == 0 && doubts == [true; 4];
+        let effect =
+            if good { "draws are right, but take long" } else { "they end before they are far" };
+        all.push(warning(
+            "tree-depth",
+            format!(
+                "{limit} of {total} trajectories were as long as they could be, 2^{} steps: {effect}",
+                samples.max_depth
+            ),
+            "parameters of very different scales, or strongly correlated ones, make long ways: put predictors and parameters to the scale of 1, or raise `--max-depth`",
+        ));
+    }
     if !low.is_empty() {
         all.push(warning(
             "energy",
@@ -115,11 +128,6 @@ pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
             "heavy tails and funnels cause it: write the model in other parameters, or make priors narrower",
         ));
     }
-    let worst = |value: fn(&Summary) -> f64| {
-        let all = samples.summaries.iter().map(move |(name, s)| (name, value(s)));
-        all.filter(|(_, v)| !v.is_nan())
-    };
-    let apart: Vec<(&String, f64)> = worst(|s| s.r_hat).filter(|(_, r)| *r > R_HAT).collect();
     if let Some((name, r_hat)) = apart.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
         let far = wandering(samples, model);
         let (reason, help) = match &far {
@@ -142,33 +150,21 @@ pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
             ),
             help,
         ));
-    } else {
-        let least = ESS * samples.chains.len() as f64;
-        let small: Vec<(&String, f64)> =
-            worst(|s| s.ess_bulk.min(s.ess_tail)).filter(|(_, e)| *e < least).collect();
-        if let Some((name, ess)) = small.iter().min_by(|a, b| a.1.total_cmp(&b.1)) {
-            all.push(warning(
-                "ess",
-                format!(
-                    "there are few effective draws: less than {least} for {} of {} numbers, {ess:.0} for `{name}`",
-                    small.len(),
-                    samples.summaries.len()
-                ),
-                "take more draws, as with `--draws 4000`",
-            ));
-        }
+    } else if let Some((name, ess)) = small.iter().min_by(|a, b| a.1.total_cmp(&b.1)) {
+        all.push(warning(
+            "ess",
+            format!(
+                "there are few effective draws: less than {least} for {} of {} numbers, {ess:.0} for `{name}`",
+                small.len(),
+                samples.summaries.len()
+            ),
+            "take more draws, as with `--draws 4000`",
+        ));
     }
-    let stuck: Vec<&String> =
-        samples.summaries.iter().filter(|(_, s)| s.sd == 0.0).map(|(name, _)| name).collect();
-    let held = |name: &String| {
-        // The diagonal of a correlation matrix, zeros of a factor.
-        let of = name.split('[').next().unwrap_or(name);
-        model.parameters.iter().any(|p| p.name == of && p.sizes.len() < 2)
-    };
-    if let Some(name) = stuck.into_iter().find(|name| held(name)) {
+    if let Some((parameter, chain)) = stuck {
         all.push(warning(
             "stuck",
-            format!("`{name}` has not moved: no trajectory was accepted"),
+            format!("`{parameter}` has not moved in chain {chain}: no trajectory was accepted"),
             "the density may be infinite at a point: a posterior without a mode, such as a scale that can be 0, needs other priors",
         ));
     }
@@ -184,6 +180,18 @@ pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
         all.push(message);
     }
     all
+}
+
+/// A parameter whose Reals before its transform are the same at all draws of a chain, and the number of the chain.
+fn stuck<'m>(samples: &Samples, model: &'m Model) -> Option<(&'m String, usize)> {
+    for chain in samples.chains.iter().filter(|chain| chain.log_density.len() > 1) {
+        let (first, rest) = chain.points.split_at(model.dimension);
+        let moved = |i: usize| rest.iter().skip(i).step_by(model.dimension).any(|x| *x != first[i]);
+        if let Some(i) = (0..model.dimension).find(|i| !moved(*i)) {
+            return Some((&model.coordinates[i], chain.number));
+        }
+    }
+    None
 }
 
 /// The parameter that is farthest from 0 before its transform, if that is far.

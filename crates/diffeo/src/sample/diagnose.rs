@@ -1,8 +1,8 @@
 //! Diagnostics of draws: what Vehtari, Gelman, Simpson, Carpenter & Bürkner, "Rank-Normalization, Folding, and Localization:
 //! An Improved R-hat for Assessing Convergence of MCMC", 2021, recommend.
 //!
-//! What comes in are chains of equal length of one quantity. Diagnostics of a quantity that does not vary, or of less than
-//! four draws a chain, are nan.
+//! What comes in are chains of equal length of one quantity. A quantity that does not vary has the standard error 0.0 and no
+//! effective sample sizes and R-hat: these are nan, as they are of less than four draws a chain.
 
 /// What draws of one quantity tell.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -24,10 +24,30 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Whether all draws are the same number.
+    pub fn is_constant(&self) -> bool {
+        self.sd == 0.0
+    }
+
     /// The summary of chains.
     pub fn new(chains: &[Vec<f64>]) -> Summary {
         let mut sorted: Vec<f64> = chains.concat();
         sorted.sort_by(f64::total_cmp);
+        if let ([first, ..], [.., last]) = (&sorted[..], &sorted[..]) {
+            if first == last {
+                let (ess_bulk, ess_tail, r_hat) = (f64::NAN, f64::NAN, f64::NAN);
+                let quantiles = [*first; 3];
+                return Summary {
+                    mean: *first,
+                    sd: 0.0,
+                    mcse: 0.0,
+                    quantiles,
+                    ess_bulk,
+                    ess_tail,
+                    r_hat,
+                };
+            }
+        }
         let (mean, sd) = moments(&sorted);
         let quantiles = [0.05, 0.5, 0.95].map(|p| quantile(&sorted, p));
         let halves = split(chains);
