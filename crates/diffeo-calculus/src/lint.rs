@@ -420,7 +420,8 @@ impl<'p> CoreChecker<'p> {
             | DiffOp::Jvp
             | DiffOp::Checkpoint
             | DiffOp::WithDerivative
-            | DiffOp::WithExactDerivative => {}
+            | DiffOp::WithExactDerivative
+            | DiffOp::Moves => {}
         }
     }
 

@@ -258,6 +258,7 @@ names! {
         Checkpoint => "checkpoint",
         WithDerivative => "with_derivative",
         WithExactDerivative => "with_exact_derivative",
+        Moves => "moves",
     } with parameters {
         Jet => "jet",
     }

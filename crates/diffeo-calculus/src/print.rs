@@ -402,7 +402,8 @@ impl<'p> CorePrinter<'p> {
                     | DiffOp::StopGradient
                     | DiffOp::Checkpoint
                     | DiffOp::WithDerivative
-                    | DiffOp::WithExactDerivative => {}
+                    | DiffOp::WithExactDerivative
+                    | DiffOp::Moves => {}
                 }
                 self.ty(from);
                 self.text(", ");

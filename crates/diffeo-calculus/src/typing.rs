@@ -274,6 +274,7 @@ impl Diff {
                 let rule = Ty::fun(pair(s, s), pair(t, t));
                 (vec![fun, rule, s.clone()], t.clone())
             }
+            DiffOp::Moves => (vec![fun, s.clone(), s.clone(), Ty::String], Ty::Unit),
         }
     }
 }

@@ -169,7 +169,8 @@ fn of_derivative(op: DiffOp) -> CoverageRow {
         DiffOp::StopGradient
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative
-        | DiffOp::WithExactDerivative => ours(name),
+        | DiffOp::WithExactDerivative
+        | DiffOp::Moves => ours(name),
     }
 }
 

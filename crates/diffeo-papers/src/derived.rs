@@ -48,7 +48,8 @@ fn rewrite(w: &mut Workspace, engine: TranslatingEngine, e: &Term) -> Term {
             DiffOp::StopGradient
             | DiffOp::Checkpoint
             | DiffOp::WithDerivative
-            | DiffOp::WithExactDerivative => e,
+            | DiffOp::WithExactDerivative
+            | DiffOp::Moves => e,
             DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 let args = std::mem::take(args);
                 if !w.dynamic {
@@ -116,7 +117,8 @@ impl Operator<'_> {
             DiffOp::StopGradient
             | DiffOp::Checkpoint
             | DiffOp::WithDerivative
-            | DiffOp::WithExactDerivative => unit(),
+            | DiffOp::WithExactDerivative
+            | DiffOp::Moves => unit(),
         }
     }
 

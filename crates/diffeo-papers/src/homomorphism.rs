@@ -300,7 +300,11 @@ pub(crate) fn same_shape(
 /// Whether it looks at primals and gives `()`.
 fn looks_only(what: Lifting) -> bool {
     match what {
-        Lifting::SameShape(_) | Lifting::Watch | Lifting::Blame(_) | Lifting::Warn => true,
+        Lifting::SameShape(_)
+        | Lifting::Watch
+        | Lifting::Moves
+        | Lifting::Blame(_)
+        | Lifting::Warn => true,
         Lifting::Lift
         | Lifting::Lower
         | Lifting::Captures
@@ -702,11 +706,36 @@ impl HomomorphismTranslator<'_> {
                 let types = [f, rule, s.clone()];
                 self.named(args, &types, |tr, xs| tr.with_derivative(s, t, &xs)).kind
             }
+            DiffOp::Moves => {
+                let args = self.terms(es);
+                let f = Ty::fun(s.clone(), t.clone());
+                let types = [f, s.clone(), s.clone(), Ty::String];
+                self.named(args, &types, |tr, xs| moves(tr.w, tr.system, (s, t), xs)).kind
+            }
             DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 refused(self.w, self.system, d, e).kind
             }
         }
     }
+}
+
+/// Whether a place moves at which a function decides otherwise (ours). Where it captured numbers that vary, the program
+/// stops, and the evaluator, which knows, runs it; else the systems that the term goes through later are asked.
+pub(crate) fn moves(
+    w: &mut Workspace,
+    system: &System,
+    (s, t): (&Ty, &Ty),
+    operands: Vec<Term>,
+) -> Term {
+    let ([f, x, y, words], true) = (&operands[..], w.dynamic) else { return unit() };
+    let ty = Ty::fun(s.clone(), t.clone());
+    let translated = self::ty(w, system, &ty);
+    let captures = captures(system, translated, f.clone(), f.clone());
+    let stop = numbers::lifting(Lifting::Moves, Ty::Unit, Ty::Unit, Vec::new());
+    let plain = lower_function(w, system, &ty, f.clone());
+    let [x, y] = [x, y].map(|x| primal(w, system, s, x.clone()));
+    let diff = Diff { op: DiffOp::Moves, from: s.clone(), to: t.clone() };
+    if_(captures, stop, term(TermKind::Diff(diff, vec![plain, x, y, words.clone()])))
 }
 
 /// `stop_gradient` of a primal, for the systems that the term goes through later.

@@ -5,9 +5,9 @@
 //! varies is ever put into it or a view of it. Both are found for all variables of a function at once, by repeating
 //! until nothing is added. The effect of a call is found in the same way, for the function called and its arguments.
 
-use super::{Deriver, Key};
+use super::{decisive, Deriver, Key};
 use crate::ir::walk::{deep, operands, statements};
-use crate::ir::{Atom, Block, BoxId, Elem, FlatTy, FunctionId, Module, Op, Stmt, Var};
+use crate::ir::{Atom, Block, BoxId, Elem, FlatTy, FunctionId, Module, Op, Reduction, Stmt, Var};
 use diffeo_calculus::prim::RealOp;
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
@@ -25,6 +25,8 @@ pub struct Activity {
     /// Whether it leads to a call, with arguments that vary, of a function with a rule: then that computes also what
     /// does not vary.
     pub ruled: bool,
+    /// Whether it decides by something that varies: compares, rounds, sorts or chooses it.
+    pub decides: bool,
 }
 
 impl Activity {
@@ -99,7 +101,7 @@ pub fn activity(
     cache.activities.extend(open.into_iter().map(|(key, (activity, _))| (key, Rc::new(activity))));
     cache.activities.get(&key).cloned().unwrap_or_else(|| {
         let (varied, params, results) = (Vec::new(), active.into(), Box::default());
-        Rc::new(Activity { varied, params, results, ruled: false })
+        Rc::new(Activity { varied, params, results, ruled: false, decides: false })
     })
 }
 
@@ -119,13 +121,19 @@ impl Solver<'_> {
         *self.types.entry(ty.clone()).or_insert_with(|| differentiable(module, ty))
     }
 
-    /// What is known of a function: of its parameters and results, and of rules.
-    fn ask(&mut self, key: &Key) -> (Box<[bool]>, Box<[bool]>, bool) {
-        if let Some(known) = self.cache.activities.get(key) {
-            return (known.params.clone(), known.results.clone(), known.ruled);
+    /// What is known of a function: of its parameters and results, of rules and of decisions.
+    fn ask(&mut self, key: &Key) -> Asked {
+        let known = |a: &Activity| Asked {
+            params: a.params.clone(),
+            results: a.results.clone(),
+            ruled: a.ruled,
+            decides: a.decides,
+        };
+        if let Some(activity) = self.cache.activities.get(key) {
+            return known(activity);
         }
-        if let Some((known, _)) = self.open.get(key) {
-            return (known.params.clone(), known.results.clone(), known.ruled);
+        if let Some((activity, _)) = self.open.get(key) {
+            return known(activity);
         }
         let function = &self.module.functions[key.0 .0 as usize];
         let mut varied = vec![false; function.vars.len()];
@@ -133,18 +141,19 @@ impl Solver<'_> {
             varied[param.0 as usize] = *active;
         }
         let results: Box<[bool]> = vec![false; function.results.len()].into();
-        let (params, ruled) = (key.1.clone(), false);
-        let activity = Activity { varied, params, results: results.clone(), ruled };
+        let (params, ruled, decides) = (key.1.clone(), false, false);
+        let activity = Activity { varied, params, results, ruled, decides };
+        let asked = known(&activity);
         self.open.insert(key.clone(), (activity, true));
         self.pending.push_back(key.clone());
-        (key.1.clone(), results, false)
+        asked
     }
 
     fn analyse(&mut self, key: &Key) {
         let Some((activity, waits)) = self.open.get_mut(key) else { return };
         *waits = false;
         let varied = std::mem::take(&mut activity.varied);
-        let mut walk = ActivityWalk { key, varied, ruled: false, changed: true };
+        let mut walk = ActivityWalk { key, varied, ruled: false, decides: false, changed: true };
         let function = &self.module.functions[key.0 .0 as usize];
         while walk.changed {
             walk.changed = false;
@@ -153,12 +162,12 @@ impl Solver<'_> {
         let of = |atom: &Atom| walk.of(atom);
         let results: Box<[bool]> = function.body.results.iter().map(of).collect();
         let params: Box<[bool]> = function.params.iter().map(|v| of(&Atom::Var(*v))).collect();
-        let (varied, ruled) = (walk.varied, walk.ruled);
-        let found = Activity { varied, params, results, ruled };
+        let ActivityWalk { varied, ruled, decides, .. } = walk;
+        let found = Activity { varied, params, results, ruled, decides };
         let Some((activity, _)) = self.open.get_mut(key) else { return };
         let news = activity.params != found.params
             || activity.results != found.results
-            || activity.ruled != found.ruled;
+            || (activity.ruled, activity.decides) != (found.ruled, found.decides);
         *activity = found;
         if news {
             for caller in self.callers.get(key).into_iter().flatten() {
@@ -171,10 +180,19 @@ impl Solver<'_> {
     }
 }
 
+/// What [`Solver::ask`] gives.
+struct Asked {
+    params: Box<[bool]>,
+    results: Box<[bool]>,
+    ruled: bool,
+    decides: bool,
+}
+
 struct ActivityWalk<'a> {
     key: &'a Key,
     varied: Vec<bool>,
     ruled: bool,
+    decides: bool,
     changed: bool,
 }
 
@@ -250,12 +268,14 @@ impl ActivityWalk<'_> {
             Op::Build { body, .. } | Op::Reduce { body, .. } => {
                 self.block(solver, body);
                 self.join(stmt, [body]);
+                self.decides |= decides(&stmt.op) && body.results.iter().any(|v| self.of(v));
             }
             _ => self.leaf(solver, stmt),
         }
     }
 
     fn leaf(&mut self, solver: &mut Solver<'_>, stmt: &Stmt) {
+        self.decides |= decides(&stmt.op) && self.any(&stmt.op);
         if let Op::Call(callee, args) = &stmt.op {
             self.call(solver, stmt, *callee, args);
         } else if let Op::AccAdd(acc, _, value) | Op::AccAddArray(acc, value) = &stmt.op {
@@ -299,13 +319,23 @@ impl ActivityWalk<'_> {
         if !active.contains(&true) && !args.iter().any(|arg| self.is_mutable(solver, arg)) {
             return;
         }
-        if solver.cache.rules.contains_key(&callee) {
-            self.ruled = true;
+        let cache = solver.cache;
+        if let Some(rule) = cache.rules.get(&callee) {
+            self.ruled |= match rule.decisions {
+                None => true,
+                Some((of, count)) => {
+                    let key = (of, decisive(solver.module, of, &active[..count]).into());
+                    let decides = solver.ask(&key).decides;
+                    solver.callers.entry(key).or_default().insert(self.key.clone());
+                    decides
+                }
+            };
             return self.differentiable_results(solver, stmt);
         }
         let key = (callee, active);
-        let (params, results, ruled) = solver.ask(&key);
+        let Asked { params, results, ruled, decides } = solver.ask(&key);
         self.ruled |= ruled;
+        self.decides |= decides;
         solver.callers.entry(key).or_default().insert(self.key.clone());
         for (arg, varies) in args.iter().zip(&params) {
             self.set_atom(arg, *varies);
@@ -320,6 +350,19 @@ impl ActivityWalk<'_> {
             Atom::Var(v) => self.ty(solver, *v).is_mutable(),
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
         }
+    }
+}
+
+/// Whether an operation decides by its operands, so that its result may jump where they are smooth.
+fn decides(op: &Op) -> bool {
+    match op {
+        Op::Compare(..) | Op::Round(..) | Op::RoundFits(..) | Op::ArgSort(..) => true,
+        Op::Reduce { how, .. } => how.iter().any(|how| *how != Reduction::Add),
+        Op::Real(op, _) => matches!(
+            op,
+            RealOp::Abs | RealOp::Sign | RealOp::Min | RealOp::Max | RealOp::Rem | RealOp::Atan2
+        ),
+        _ => false,
     }
 }
 

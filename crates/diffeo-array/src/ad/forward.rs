@@ -603,7 +603,7 @@ impl Derive<'_> {
         let mutable = args.iter().zip(&varying).any(|(arg, v)| *v && self.b.ty(arg).is_mutable());
         let results = self.varying(&stmt.results);
         if varying.contains(&true) {
-            if let Some(rule) = self.cache.rules.get(&callee).cloned() {
+            if let Some(rule) = self.cache.rule(self.module, callee, &varying) {
                 return self.rule(stmt, rule, args);
             }
         }

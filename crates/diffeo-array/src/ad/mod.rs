@@ -45,7 +45,7 @@ pub use partials::{slopes, Slope};
 pub use reverse::{reverse, Reverse};
 pub use shadow::{tangents, zero};
 
-use crate::ir::{BoxId, Elem, FlatTy, FunctionId};
+use crate::ir::{BoxId, Elem, FlatTy, FunctionId, Module};
 use hashbrown::{HashMap, HashSet};
 use orders::Indices;
 use std::rc::Rc;
@@ -108,9 +108,26 @@ pub struct Rule {
     pub function: FunctionId,
     /// The first parameter that belongs to the point.
     pub point: usize,
+    /// For a rule that counts only where this function decides by numbers that vary: the function, whose first parameters,
+    /// so many, are the first ones here. The others do not vary.
+    pub decisions: Option<(FunctionId, usize)>,
 }
 
 impl Deriver {
+    /// The rule of a function that counts where these of its arguments vary.
+    fn rule(&mut self, module: &Module, function: FunctionId, active: &[bool]) -> Option<Rule> {
+        let rule = self.rules.get(&function)?.clone();
+        let counts = match rule.decisions {
+            None => true,
+            Some(_) if !active.contains(&true) => false,
+            Some((of, count)) => {
+                let active = decisive(module, of, &active[..count]);
+                activity(module, self, of, &active).decides
+            }
+        };
+        counts.then_some(rule)
+    }
+
     /// Forgets what was found of functions, which are not as they were.
     pub fn forget(&mut self) {
         self.activities.clear();
@@ -124,6 +141,13 @@ impl Deriver {
         let made = || Rc::new(Indices::new(orders));
         self.indices.entry(orders).or_insert_with(made).clone()
     }
+}
+
+/// Of all parameters of a function, those that vary, where these are the first of them and the others do not.
+fn decisive(module: &Module, function: FunctionId, first: &[bool]) -> Vec<bool> {
+    let mut active = first.to_vec();
+    active.resize(module.functions[function.0 as usize].params.len(), false);
+    active
 }
 
 /// What cannot be derived yet: what it is, in words.

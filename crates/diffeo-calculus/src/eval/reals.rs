@@ -50,6 +50,8 @@ pub struct Reals {
     pub largest: f64,
     /// The same of the terms whose sums are Taylor coefficients of order 1 and of order 2.
     pub largest_terms: [f64; 2],
+    /// Where they are remembered, those so far that depend on the variables of a level.
+    pub(crate) decisions: Option<Decisions>,
     /// New warnings: what and where. Only the first of a kind at a place.
     pub warnings: Vec<(WarningKind, Span)>,
     reported: HashSet<(&'static str, Span)>,
@@ -115,6 +117,7 @@ impl Reals {
             watches: Watches::default(),
             largest: 0.0,
             largest_terms: [0.0; 2],
+            decisions: None,
             warnings: Vec::new(),
             reported: HashSet::new(),
             levels: Vec::new(),
@@ -180,6 +183,7 @@ impl Reals {
         if x == y && (level_of(a) > 0 || level_of(b) > 0) {
             self.report_kink(name, &[x, y], site)?;
         }
+        self.decide(&[a, b], site, |_| i64::from(holds));
         Ok(holds)
     }
 
@@ -200,6 +204,7 @@ impl Reals {
         if jump && level_of(v) > 0 {
             self.report_kink(r.name(), &[x], site)?;
         }
+        self.decide(&[v], site, |_| rounded);
         Ok(rounded)
     }
 
@@ -226,7 +231,87 @@ impl Reals {
                 }
             }
         }
+        if self.decisions.is_some() && xs.reals().is_none() {
+            let all: Vec<Value> = xs.iter().collect();
+            let all: Vec<&Value> = all.iter().collect();
+            let mixed = |h: i64, i: &usize| h.wrapping_mul(31).wrapping_add(*i as i64);
+            self.decide(&all, site, |_| order.iter().fold(0, mixed));
+        }
         Ok(order.into_iter().map(|i| i as i64).collect())
+    }
+}
+
+/// What a function decided, at a level.
+#[derive(Debug)]
+pub(crate) struct Decisions {
+    level: u16,
+    all: Vec<Decision>,
+}
+
+/// A comparison, a rounding, a choice: how it came out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decision {
+    pub site: Span,
+    pub outcome: i64,
+    /// Whether it depends on a number that varies at another level.
+    pub moves: bool,
+}
+
+/// Decisions.
+impl Reals {
+    /// From now on remembers decisions that depend on the variables of a level, which are no kinks; gives what is done
+    /// with kinks.
+    pub(crate) fn remember_decisions(&mut self, level: u16) -> Kinks {
+        self.decisions = Some(Decisions { level, all: Vec::new() });
+        std::mem::replace(&mut self.kinks, Kinks::Ignore)
+    }
+
+    /// Ends that.
+    pub(crate) fn take_decisions(&mut self, kinks: Kinks) -> Vec<Decision> {
+        self.kinks = kinks;
+        self.decisions.take().map_or(Vec::new(), |decisions| decisions.all)
+    }
+
+    /// Remembers a decision by these operands, of which the primals are given.
+    #[inline]
+    fn decide(&mut self, operands: &[&Value], site: Span, outcome: impl Fn(&[f64]) -> i64) {
+        let Some(decisions) = &mut self.decisions else { return };
+        let (mut depends, mut moves) = (false, false);
+        for operand in operands {
+            let mut v = (*operand).clone();
+            while level_of(&v) > decisions.level {
+                v = below(&v, level_of(&v));
+            }
+            if level_of(&v) == decisions.level {
+                depends = true;
+                v = below(&v, decisions.level);
+            }
+            moves |= level_of(&v) > 0;
+        }
+        if depends {
+            let primals: Vec<f64> = operands.iter().map(|v| primal(v)).collect();
+            decisions.all.push(Decision { site, outcome: outcome(&primals), moves });
+        }
+    }
+
+    /// Remembers what an operation chooses that is not smooth.
+    fn decide_in(&mut self, op: RealOp, a: &Value, b: &Value, site: Span) {
+        match op {
+            RealOp::Abs | RealOp::Sign => {
+                self.decide(&[a], site, |x| real::eval(RealOp::Sign, x[0], 0.0) as i64)
+            }
+            RealOp::Min | RealOp::Max => {
+                self.decide(&[a, b], site, |x| i64::from(real::chooses_first(op, x[0], x[1])));
+            }
+            RealOp::Rem => {
+                self.decide(&[a, b], site, |x| real::truncated_quotient(x[0], x[1]) as i64)
+            }
+            // On both sides of the cut.
+            RealOp::Atan2 => {
+                self.decide(&[a, b], site, |x| i64::from(x[0] < 0.0) + 2 * i64::from(x[1] < 0.0));
+            }
+            _ => {}
+        }
     }
 }
 
@@ -259,6 +344,23 @@ impl Reals {
             Kinks::Ignore => {}
             Kinks::Warn => self.warn(WarningKind::Kink { op, operands: operands() }, site),
             Kinks::Error => return Err(ErrorKind::Kink { op, operands: operands() }),
+        }
+        Ok(())
+    }
+
+    /// Reports that a place moves at which a function decides otherwise, and where it decides.
+    pub(crate) fn report_moving(
+        &mut self,
+        words: &str,
+        decision: Span,
+        site: Span,
+    ) -> Result<(), ErrorKind> {
+        let message = words.to_string();
+        match self.kinks {
+            Kinks::Ignore | Kinks::Warn => {
+                self.warn(WarningKind::Moving { message, decision }, site)
+            }
+            Kinks::Error => return Err(ErrorKind::Moving { message, decision }),
         }
         Ok(())
     }
@@ -423,6 +525,9 @@ impl Reals {
         self.operations += 1;
         if let (Some(x), Some(y)) = (plain(a), plain(b)) {
             return Ok(self.number(real::eval(op, x, y)));
+        }
+        if self.decisions.is_some() {
+            self.decide_in(op, a, b, site);
         }
         let row = row(op);
         let b = if row.arity == 2 { b } else { &Value::Zero };

@@ -301,6 +301,8 @@ pub enum Lifting {
     Watch,
     /// Nothing; remembers an operation whose derivatives are not finite, though its operands' are: `()`.
     Blame(Blame),
+    /// Nothing; stops the program for the evaluator, which knows whether a place moves ([`DiffOp::Moves`]): `()`.
+    Moves,
     /// Nothing; of a value, its derivative, and what that was taken along, with which the last [`Lifting::Watch`]
     /// ends: warns of the operation to blame if the derivative is nan and the others are finite: `()`.
     Warn,
@@ -406,4 +408,7 @@ pub enum DiffOp {
     WithDerivative,
     /// The same, where the rule is the function's derivative: so are Taylor coefficients that are made by it.
     WithExactDerivative,
+    /// `(S → T, S, S, String) → ()`: reports, in these words, that the function decides otherwise at one point than at the
+    /// other by a number that varies: so the place between them where it does, moves.
+    Moves,
 }

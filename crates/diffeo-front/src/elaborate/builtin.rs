@@ -222,6 +222,7 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         "with_derivative" => {
             return Term::new(TermKind::Diff(diff(DiffOp::WithDerivative), args), span)
         }
+        "moves" => return Term::new(TermKind::Diff(diff(DiffOp::Moves), args), span),
         "with_exact_derivative" => {
             return Term::new(TermKind::Diff(diff(DiffOp::WithExactDerivative), args), span)
         }

@@ -79,7 +79,8 @@ fn differentiates(op: DiffOp) -> bool {
         DiffOp::StopGradient
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative
-        | DiffOp::WithExactDerivative => false,
+        | DiffOp::WithExactDerivative
+        | DiffOp::Moves => false,
     }
 }
 

@@ -454,6 +454,7 @@ impl TraceEvaluator {
                 DiffOp::WithDerivative | DiffOp::WithExactDerivative => {
                     self.with_derivative(&code, id, diff, &operands)
                 }
+                DiffOp::Moves => self.moves(&operands),
                 DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                     let (first, body) =
                         definition.ok_or_else(|| mistyped("a definition is expected"))?;

@@ -30,7 +30,8 @@ pub(super) fn operands(diff: &Diff) -> Vec<Ty> {
         | DiffOp::StopGradient
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative
-        | DiffOp::WithExactDerivative => {}
+        | DiffOp::WithExactDerivative
+        | DiffOp::Moves => {}
     }
     types
 }

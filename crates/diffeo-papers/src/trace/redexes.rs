@@ -355,6 +355,15 @@ impl TraceEvaluator {
         Ok(Next::Value(V::Closed(x.close())))
     }
 
+    /// Whether a place moves at which f decides otherwise (ours): where f captured what is traced, the evaluator, which
+    /// knows, is to run the program.
+    pub(super) fn moves(&mut self, operands: &[V]) -> Result<Next, TraceFailure> {
+        match operands {
+            [f, ..] if f.influence().mask() == 0 => Ok(Next::Value(V::Closed(Value::Unit))),
+            _ => Err(ErrorKind::NanDerivative.into()),
+        }
+    }
+
     /// `vjp`, `jvp` and `jet`, by their definitions over `rd` (ours). The value f(x) of the first two is that
     /// of the trace of f at x, so that a rule of [`TraceEvaluator::with_derivative`] gives it where there is one.
     pub(super) fn defined(

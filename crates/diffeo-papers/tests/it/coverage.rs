@@ -98,6 +98,10 @@ const PROGRAMS: &[(&str, &str)] = &[
            tuple[(Real, Real)](#real.mul(proj[(Real, Real), 0](p), proj[(Real, Real), 0](p)),
              #real.mul(#real.mul(2.0, proj[(Real, Real), 0](p)), proj[(Real, Real), 1](p))), x)",
     ),
+    (
+        "moves",
+        "let u : () = #moves[Real, Real](fn (y : Real) -> #real.sign(y), -1.0, 1.0, \"no\") in #real.mul(x, x)",
+    ),
     // What a function value was made from is known only when the program runs: with an engine.
     ("lift", "#rd[Real, Real](if #lt[Real](x, 1.0) then @half else @double, x, x)"),
 ];

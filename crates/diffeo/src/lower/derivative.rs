@@ -16,7 +16,7 @@ use super::shape::Shape;
 use super::sym::Sym;
 use super::{Lower, Nan};
 use diffeo_array::ad::{differentiable, factorials, Orders, Rule};
-use diffeo_array::ir::{Atom, BoxId, Elem, FlatTy, FunctionId, Op, SiteId};
+use diffeo_array::ir::{Atom, BoxId, Elem, FlatTy, FunctionId, Op, SiteId, Stop};
 use diffeo_base::Span;
 use diffeo_calculus::eval::derivative::jet_coefficients;
 use diffeo_calculus::prim::{Diff, DiffOp};
@@ -103,6 +103,7 @@ impl<'p> Lower<'p> {
             (DiffOp::WithDerivative | DiffOp::WithExactDerivative, [f, rule, x]) => {
                 self.with_derivative(diff, [f, rule, x], at)
             }
+            (DiffOp::Moves, [f, x, y, words]) => self.moves(diff, f, [x, y, words], at),
             (DiffOp::Jvp, [f, x, tangent]) => self.jvp(diff, [f, x, tangent], at),
             (DiffOp::Rd, [f, x, cotangent]) => self.rd(diff, [f, x, cotangent], at),
             (DiffOp::Vjp, [f, x]) => self.vjp(diff, f, x, at),
@@ -115,7 +116,8 @@ impl<'p> Lower<'p> {
                 | DiffOp::StopGradient
                 | DiffOp::Checkpoint
                 | DiffOp::WithDerivative
-                | DiffOp::WithExactDerivative,
+                | DiffOp::WithExactDerivative
+                | DiffOp::Moves,
                 _,
             ) => {
                 self.bug("a derivative that was not found beforehand");
@@ -513,7 +515,7 @@ impl<'p> Lower<'p> {
                 let name = "with_derivative";
                 let wrapper = self.calling(&callee, &args, rule.captured.len(), name);
                 let function = self.rule(diff, &callee, &rule, &args);
-                self.deriver.rules.insert(wrapper, Rule { function, point });
+                self.deriver.rules.insert(wrapper, Rule { function, point, decisions: None });
                 if diff.op == DiffOp::WithDerivative {
                     self.inexact.insert(wrapper);
                 }
@@ -523,6 +525,45 @@ impl<'p> Lower<'p> {
         };
         let atoms = self.ops(at, Op::Call(wrapper, args));
         self.load(&callee.to, &mut atoms.into_iter())
+    }
+
+    /// A call of a function that does nothing, with a rule that takes its place where the function `f` decides by numbers
+    /// that vary: then the evaluator, which knows whether it decides otherwise at the two points, takes over. Whoever calls
+    /// a library is told that it may.
+    fn moves(&mut self, diff: &Diff, f: &Sym, [x, y, words]: [&Sym; 3], at: SiteId) -> Sym {
+        if !self.differentiates {
+            return Sym::Unit;
+        }
+        let Some(callee) = self.callee(f, at) else { return Sym::Never };
+        let mut args = callee.captured.clone();
+        for (value, ty) in [(x, &diff.from), (y, &diff.from), (words, &Ty::String)] {
+            let shape = self.plain(ty);
+            args.extend(self.store(value, &shape, at));
+        }
+        let wrapper = match self.movers.get(&callee.function) {
+            Some(known) => *known,
+            None => {
+                let params: Vec<FlatTy> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
+                let wrapper = self.glue("moves", &params, Vec::new());
+                let saved = self.begin(wrapper, SiteId(0));
+                self.end(wrapper, Vec::new(), saved);
+                let function = self.glue("may_move", &params, Vec::new());
+                let saved = self.begin(function, SiteId(0));
+                let why = match (self.options.nan, self.params(function).pop()) {
+                    (Nan::Given, Some(words)) => Stop::Fail(words),
+                    (Nan::Given, None) | (Nan::Stops, _) => Stop::Nan,
+                };
+                self.stop(why, SiteId(0));
+                self.end(function, Vec::new(), saved);
+                let (point, decisions) =
+                    (params.len(), Some((callee.function, callee.captured.len())));
+                self.deriver.rules.insert(wrapper, Rule { function, point, decisions });
+                self.movers.insert(callee.function, wrapper);
+                wrapper
+            }
+        };
+        self.ops(at, Op::Call(wrapper, args));
+        Sym::Unit
     }
 
     /// The function that [`Rule::function`] asks for.

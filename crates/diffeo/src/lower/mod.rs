@@ -125,7 +125,9 @@ impl Unsupported {
                     at.column
                 )
             }
-            Unsupported::Nan => "a derivative is nan".to_string(),
+            Unsupported::Nan => {
+                "a derivative is nan, or an integrand may jump at a place that moves".to_string()
+            }
             Unsupported::Entry => "the entry takes or gives functions".to_string(),
             Unsupported::Kinks => {
                 "a kink, an operand outside a domain or a nan was met, or might have been"
@@ -217,7 +219,8 @@ pub fn lower(
         DiffOp::StopGradient
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative
-        | DiffOp::WithExactDerivative => false,
+        | DiffOp::WithExactDerivative
+        | DiffOp::Moves => false,
     };
     cx.options = options;
     cx.differentiates = analyse::derivative(program, entry, differentiates).is_some();
@@ -349,6 +352,8 @@ struct Lower<'p> {
     pullbacks: HashMap<u32, Pullback>,
     /// Functions with the functions that are their rules.
     ruled: HashMap<(FunctionId, FunctionId), FunctionId>,
+    /// By function, what stands for [`DiffOp::Moves`] of it.
+    movers: HashMap<FunctionId, FunctionId>,
     /// The functions that stop gradients, by the types of what they take.
     identities: HashMap<Vec<FlatTy>, FunctionId>,
     /// A derivative that cannot be lowered: the function that takes it, where, and why.
@@ -398,6 +403,7 @@ impl<'p> Lower<'p> {
             hidden: Vec::new(),
             pullbacks: HashMap::new(),
             ruled: HashMap::new(),
+            movers: HashMap::new(),
             identities: HashMap::new(),
             unsupported: None,
             names: HashMap::new(),

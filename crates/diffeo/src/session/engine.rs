@@ -231,11 +231,12 @@ impl How {
             engine = if unsupported.is_some() { Engine::Evaluator } else { engine };
         }
         let options = once.options();
+        let given = arg.clone();
         let (engine, mut machine) = match engine {
             Engine::Trace => {
                 let ran =
                     timed("run", &mut times, || trace(program, global, arg, options, self.unfold));
-                return Ok(Ran { times, ..ran });
+                return Ok(settled(Ran { times, ..ran }, program, global, given, once));
             }
             Engine::Dual => {
                 (Engine::Dual, engine::machine(program, engine::TranslatingEngine::Dual, options))
@@ -256,7 +257,8 @@ impl How {
             | Engine::Llvm
             | Engine::C => (Engine::Evaluator, Machine::new(program.clone(), options)),
         };
-        Ok(Ran { unsupported, ..evaluated(engine, &mut machine, global, arg, times) })
+        let ran = Ran { unsupported, ..evaluated(engine, &mut machine, global, arg, times) };
+        Ok(settled(ran, program, global, given, once))
     }
 
     /// Runs a program in Cranelift's code.
@@ -351,6 +353,24 @@ impl How {
 
 /// What takes longer to compile is kept.
 const LONG: Duration = Duration::from_millis(10);
+
+/// A run on one of the papers' systems; one on the evaluator where an integrand may jump at a place that moves, which a
+/// system does not know.
+fn settled(
+    ran: Ran,
+    program: &Rc<Program>,
+    global: GlobalId,
+    arg: Option<Value>,
+    once: &Once,
+) -> Ran {
+    if !matches!(ran.result, Err(RuntimeError { kind: ErrorKind::NanDerivative, .. })) {
+        return ran;
+    }
+    once.again();
+    let mut machine = Machine::new(program.clone(), once.options());
+    let unsupported = Some(Unsupported::Nan);
+    Ran { unsupported, ..evaluated(Engine::Evaluator, &mut machine, global, arg, ran.times) }
+}
 
 /// What became of a run on a compiled engine.
 pub(crate) enum CompiledRun {

@@ -19,7 +19,7 @@ impl<'s> Reverser<'_, 's> {
         args: &[Atom],
     ) -> Result<Vec<Stmt>, Unsupported> {
         let active: Box<[bool]> = args.iter().map(|arg| self.varies(arg)).collect();
-        if let Some(rule) = self.cache.rules.get(&callee).cloned() {
+        if let Some(rule) = self.cache.rule(self.module, callee, &active) {
             return self.call_rule(stmt, args, &active, &rule);
         }
         let given = self.given(stmt, args.len());
@@ -203,7 +203,7 @@ impl<'s> Reverser<'_, 's> {
         if !active.contains(&true) || self.cache.detached.contains(&callee) {
             return Ok(None);
         }
-        let (mut made, function, operands) = match self.cache.rules.get(&callee).cloned() {
+        let (mut made, function, operands) = match self.cache.rule(self.module, callee, &active) {
             Some(rule) => {
                 let (before, operands, _) = self.ruled(stmt, args, &rule);
                 (before, rule.function, operands)

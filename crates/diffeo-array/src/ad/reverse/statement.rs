@@ -136,7 +136,7 @@ impl<'s> Reverser<'_, 's> {
                 let active: Vec<bool> = args.iter().map(|arg| varied.varies(arg)).collect();
                 ruled |= active.contains(&true)
                     && !cache.detached.contains(callee)
-                    && (cache.rules.contains_key(callee)
+                    && (cache.rule(module, *callee, &active).is_some()
                         || activity(module, cache, *callee, &active).ruled);
             });
         }

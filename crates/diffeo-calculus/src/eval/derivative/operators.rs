@@ -13,7 +13,7 @@ use super::sweep::{sweep, Watch};
 use super::tape::{Checkpoint, Operation};
 use super::{shapes, Caller, Pullback};
 use crate::eval::error::{ErrorKind, RuntimeError};
-use crate::eval::reals::{primal, Reals};
+use crate::eval::reals::{primal, Decision, Reals};
 use crate::leaves::{each_leaf, each_leaf_pair, map_leaves, zip_leaves};
 use crate::prim::DiffOp;
 use crate::value::{FunctionValue, Value};
@@ -47,6 +47,7 @@ pub fn derivative(
         (DiffOp::WithDerivative | DiffOp::WithExactDerivative, [f, rule, x]) => {
             with_derivative(cx, f, rule, x, site)
         }
+        (DiffOp::Moves, [f, x, y, Value::String(words)]) => moves(cx, f, [x, y], words, site),
         (
             DiffOp::Rd
             | DiffOp::Vjp
@@ -55,7 +56,8 @@ pub fn derivative(
             | DiffOp::StopGradient
             | DiffOp::Checkpoint
             | DiffOp::WithDerivative
-            | DiffOp::WithExactDerivative,
+            | DiffOp::WithExactDerivative
+            | DiffOp::Moves,
             operands,
         ) => {
             let message = format!("{op:?} of {} operands", operands.len());
@@ -538,6 +540,42 @@ fn by_rule(
         Ok(taped(level, id, p))
     });
     at(cx, sum, site)
+}
+
+/// Reports that a function decides otherwise at two points by a number that varies. The points are lifted to a level of
+/// their own, so that decisions are remembered that depend on them. The first that comes out otherwise has made the
+/// others.
+fn moves(
+    cx: &mut dyn Caller,
+    f: &Value,
+    points: [&Value; 2],
+    words: &str,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let depth = cx.reals().depth() as u16;
+    if highest_level(&[f], 0, depth) == 0 || cx.reals().decisions.is_some() {
+        return Ok(Value::Unit);
+    }
+    let mut decisions = Vec::new();
+    for point in points {
+        let opened = cx.reals().open_jet(1, 1);
+        let (level, _) = at(cx, opened, site)?;
+        let one = || Value::Real(1.0);
+        let lifted = map_leaves(point, &mut |x| Ok(jet(level, vec![x.clone(), one()])));
+        let kinks = cx.reals().remember_decisions(level);
+        let result = call_at_level(cx, level, f, lifted, site);
+        decisions.push(cx.reals().take_decisions(kinks));
+        result?;
+    }
+    let differ = |a: &Decision, b: &Decision| (a.site, a.outcome) != (b.site, b.outcome);
+    let differing = decisions[0].iter().zip(&decisions[1]).find(|(a, b)| differ(a, b));
+    if let Some((decision, other)) = differing {
+        if decision.site == other.site && (decision.moves || other.moves) {
+            let reported = cx.reals().report_moving(words, decision.site, site);
+            at(cx, reported, site)?;
+        }
+    }
+    Ok(Value::Unit)
 }
 
 /// With coefficients of order R for a rule that captured none of them: `∂ᵢy = V` where

@@ -53,6 +53,7 @@ impl Machine {
             | Lifting::Zero
             | Lifting::Sparse
             | Lifting::Varies
+            | Lifting::Moves
             | Lifting::Watch
             | Lifting::Blame(_)
             | Lifting::Warn => None,

@@ -434,7 +434,8 @@ impl Machine {
                         DiffOp::Checkpoint
                         | DiffOp::WithDerivative
                         | DiffOp::WithExactDerivative => self.reals.depth() == 0,
-                        DiffOp::Rd
+                        DiffOp::Moves
+                        | DiffOp::Rd
                         | DiffOp::Vjp
                         | DiffOp::Jvp
                         | DiffOp::Jet { .. }

@@ -287,6 +287,11 @@ impl DeltaTranslator<'_> {
                     if_(varies, yes, no)
                 })
             }
+            DiffOp::Moves => {
+                let args = self.values(es, block).into_iter().map(|arg| arg.term).collect();
+                let term = homomorphism::moves(self.w, self.system, (s, t), args);
+                self.let_(block, "x", Ty::Unit, term)
+            }
             DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 let ty = self.ty(&d.signature().1);
                 let fail = homomorphism::refused(self.w, self.system, d, e);

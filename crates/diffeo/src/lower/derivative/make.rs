@@ -158,9 +158,9 @@ impl Lower<'_> {
         for id in declared {
             led_to[id.0 as usize] = false;
         }
-        // Derivatives call these functions' rules.
-        for id in self.deriver.rules.keys() {
-            led_to[id.0 as usize] &= !prints[id.0 as usize];
+        // Derivatives call these functions' rules, which may stop the program where the function does nothing.
+        for (id, rule) in &self.deriver.rules {
+            led_to[id.0 as usize] &= !prints[id.0 as usize] && rule.decisions.is_none();
         }
         let mut aside = Vec::new();
         for (f, function) in self.module.functions.iter_mut().enumerate() {
@@ -307,7 +307,7 @@ impl Lower<'_> {
         self.stop(Stop::Order, at);
         let results = all.into_iter().map(Atom::Unused).collect();
         self.end(rule, results, saved);
-        self.deriver.rules.insert(function, Rule { function: rule, point });
+        self.deriver.rules.insert(function, Rule { function: rule, point, decisions: None });
     }
 
     fn make(&mut self, i: usize) -> Result<(), Unsupported> {
