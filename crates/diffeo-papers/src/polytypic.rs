@@ -614,21 +614,46 @@ pub(crate) fn zero_of(w: &mut Workspace, ty: &Ty, x: Term) -> Term {
     each(w, "zero", ty, x, &|_| real(0.0))
 }
 
-/// `x ⊙ y`, the sum of the products of the numbers.
+/// `x ⊙ y`, the sum of the products of the numbers from left to right: of two numbers their product, of tuples the sum of
+/// those of the components.
 pub(crate) fn inner(w: &mut Workspace, ty: &Ty, x: Term, y: Term) -> Term {
-    let family = Traversal {
-        name: "⊙",
-        shared: Ty::Unit,
-        state: Ty::Real,
-        inputs: vec![None, None],
-        output: None,
-        function: None,
-        step: &|_, _, sum, xs| {
-            let product = op(RealOp::Mul, xs.to_vec());
-            op(RealOp::Add, vec![sum.clone(), product])
-        },
+    let mut bindings = Vec::new();
+    let [x, y] = [x, y].map(|x| named(w, x, ty.clone(), &mut bindings));
+    let sum = products(w, ty, None, [x, y]).unwrap_or_else(|| real(0.0));
+    bind_all(bindings, sum)
+}
+
+/// A sum with the products of the numbers; nothing if there are none at all.
+fn products(w: &mut Workspace, ty: &Ty, sum: Option<Term>, [x, y]: [Term; 2]) -> Option<Term> {
+    let step = |sum: Option<Term>, x: Term, y: Term| {
+        let product = op(RealOp::Mul, vec![x, y]);
+        match sum {
+            None => product,
+            Some(sum) => op(RealOp::Add, vec![sum, product]),
+        }
     };
-    family.apply(w, ty, None, real(0.0), vec![x, y])
+    match ty {
+        Ty::Real => Some(step(sum, x, y)),
+        Ty::Int | Ty::Bool | Ty::String | Ty::Unit => sum,
+        Ty::Tuple(_) | Ty::Record(_) => {
+            let parts = ty.components().unwrap_or_default();
+            parts.iter().enumerate().fold(sum, |sum, (i, part)| {
+                products(w, part, sum, [proj(ty, i, x.clone()), proj(ty, i, y.clone())])
+            })
+        }
+        Ty::Array(_) | Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => {
+            let family = Traversal {
+                name: "⊙",
+                shared: Ty::Unit,
+                state: Ty::Real,
+                inputs: vec![None, None],
+                output: None,
+                function: None,
+                step: &|_, _, sum, xs| step(Some(sum.clone()), xs[0].clone(), xs[1].clone()),
+            };
+            Some(family.apply(w, ty, None, sum.unwrap_or_else(|| real(0.0)), vec![x, y]))
+        }
+    }
 }
 
 /// The numbers from left to right.

@@ -117,7 +117,7 @@ fn papers() {
     for engine in ["interp", "trace", "dual", "delta", "taylor"] {
         let result = run_on(engine, &["examples/papers.deo"]);
         near(&result["nested_sum"], 1.0, 0.0);
-        near(&result["nested_product"], 1.0, 0.0);
+        near(&result["nested_call"], 1.0, 0.0);
         near(&result["doubled"], 16.0, 0.0);
         near(&result["relu"], 1.0, 0.0);
         near(&result["filled"][1], 2.0, 0.0);

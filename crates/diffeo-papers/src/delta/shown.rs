@@ -17,7 +17,7 @@ use diffeo_calculus::eval::reals::primal;
 use diffeo_calculus::eval::{Machine, Options, RuntimeError};
 use diffeo_calculus::leaves;
 use diffeo_calculus::print::print_real;
-use diffeo_calculus::term::{Global, GlobalId, Program, Term, TermKind};
+use diffeo_calculus::term::{Binder, Global, GlobalId, Program, Term, TermKind, Var};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use std::fmt;
@@ -194,18 +194,22 @@ impl Named {
 /// The parameter of a function, and the variables that it is taken apart into at the beginning.
 fn parameter(source: &Global) -> Named {
     let TermKind::Lam(x, body) = &source.body.kind else { return Named::new("x") };
-    let mut named = Named::new(&x.var.name);
-    if let TermKind::Let(bindings, _) = &body.kind {
-        for (binder, value) in bindings {
-            match &value.kind {
-                TermKind::Proj(_, i, of) if is_variable(of, x.var.id) => {
-                    named.components.push((*i, Named::new(&binder.var.name)));
-                }
-                _ => {}
-            }
+    let bindings = match &body.kind {
+        TermKind::Let(bindings, _) => &bindings[..],
+        _ => &[],
+    };
+    named(&x.var, bindings)
+}
+
+/// A variable with those that it is taken apart into, and these in their turn.
+fn named(x: &Var, bindings: &[(Binder, Term)]) -> Named {
+    let component = |(binder, value): &(Binder, Term)| match &value.kind {
+        TermKind::Proj(_, i, of) if is_variable(of, x.id) => {
+            Some((*i, named(&binder.var, bindings)))
         }
-    }
-    named
+        _ => None,
+    };
+    Named { name: x.name.to_string(), components: bindings.iter().filter_map(component).collect() }
 }
 
 fn is_variable(t: &Term, id: u32) -> bool {
