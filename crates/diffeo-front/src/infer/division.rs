@@ -1,7 +1,8 @@
 //! Divisions of Ints that were likely meant as divisions of Reals: of a number that is made of integer literals alone.
 //!
 //! A number is made of literals if arithmetic, choices and variables without an annotation lead to nothing else. A
-//! variable that counts, indexes or is an argument somewhere is meant as an Int, and its divisions are not looked at.
+//! variable that counts, indexes, has a remainder or is an argument somewhere is meant as an Int, and its divisions are not
+//! looked at.
 
 use super::Infer;
 use crate::db::{def_item, Db, ModuleData, ModuleId, Res};
@@ -40,8 +41,8 @@ impl Infer<'_> {
         let Some(dividend) = cx.made(lhs, MOST_STEPS) else { return };
         // Of an unknown divisor only the quotient of 0 is sure to be exact.
         let quotient = match (dividend, cx.made(rhs, MOST_STEPS).flatten()) {
-            (Some(0), _) | (_, Some(0)) => return,
-            (Some(a), Some(b)) if a.checked_rem(b) == Some(0) => return,
+            (Some(0), _) | (_, Some(-1..=1)) => return,
+            (Some(a), Some(b)) if a % b == 0 => return,
             (Some(a), Some(b)) => Some((a / b, a as f64 / b as f64)),
             (_, None) | (None, _) => None,
         };
@@ -182,9 +183,8 @@ impl<'a> Literals<'a> {
         let Some(parent) = self.parent(id) else { return false };
         match self.kind(parent) {
             ExprKind::Binary { op, lhs, rhs, .. } => match op {
-                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Rem => {
-                    self.asks_for_int(parent, steps)
-                }
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => self.asks_for_int(parent, steps),
+                BinaryOp::Rem => true,
                 BinaryOp::Pow => id == *rhs || self.asks_for_int(parent, steps),
                 BinaryOp::Eq
                 | BinaryOp::Ne
