@@ -59,15 +59,24 @@ fn partial(f: RealOp, p: &Partial, xs: &[Term], y: &Term, zero: &Term) -> Term {
                     let of_b = if_(positive, zero.clone(), value.clone());
                     if_(equal(xs[0].clone()), of_b, value)
                 }
-                Condition::Vanishes => if_(vanishes(xs[0].clone()), zero.clone(), value),
+                Condition::Vanishes => if_(vanishes(&xs[0]), vanished(&xs[0], zero), value),
             }
         }
     }
 }
 
 /// [`Condition::Vanishes`]
-pub(crate) fn vanishes(x: Term) -> Term {
-    compare(Comparison::Gt, Ty::Real, op(RealOp::Abs, vec![x]), real(BELL_END))
+pub(crate) fn vanishes(x: &Term) -> Term {
+    beyond(x, BELL_END)
+}
+
+/// What a partial derivative is there: a number ([`Condition::is_number`]) or the derivative of what does not vary.
+pub(crate) fn vanished(x: &Term, zero: &Term) -> Term {
+    if_(beyond(x, f64::MAX), zero.clone(), real(0.0))
+}
+
+fn beyond(x: &Term, end: f64) -> Term {
+    compare(Comparison::Gt, Ty::Real, op(RealOp::Abs, vec![x.clone()]), real(end))
 }
 
 /// `abs` is ±x, `sign` is constant, `min` and `max` are one of their operands.

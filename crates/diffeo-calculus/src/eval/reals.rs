@@ -101,6 +101,15 @@ pub(crate) fn plain(v: &Value) -> Option<f64> {
     }
 }
 
+/// The partial derivative under this condition.
+fn vanished(condition: Condition, a: f64) -> Value {
+    if condition.is_number(a) {
+        Value::Real(0.0)
+    } else {
+        Value::Zero
+    }
+}
+
 #[inline]
 fn is_zero(v: &Value) -> bool {
     matches!(v, Value::Zero)
@@ -690,7 +699,7 @@ impl Reals {
         };
         if let Partial::ZeroWhere(condition, _) = term {
             if condition.holds(p, q) {
-                return Ok(Value::Zero);
+                return Ok(vanished(*condition, p));
             }
         }
         let mut z = y.as_ref().map(primal);
@@ -736,7 +745,7 @@ impl Reals {
                     Condition::ZeroBase | Condition::Vanishes => condition.holds(x, e),
                 };
                 if zero {
-                    Ok(Value::Zero)
+                    Ok(vanished(*condition, x))
                 } else {
                     self.term(t, op, a, b, y, site)
                 }

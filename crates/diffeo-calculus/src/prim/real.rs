@@ -148,7 +148,7 @@ pub fn row(op: RealOp) -> &'static RealOpInfo {
         Sinh, Sqrt, Sub, Tanh, Unit,
     };
     const ONE: Partial = Num(1.0);
-    /// `2/√π · exp(-a²)`; where that vanishes, a constant 0 and no product with what may be infinite.
+    /// `2/√π · exp(-a²)`; where that vanishes, 0 with all its derivatives and no product with an infinite a.
     const BELL: Partial = Partial::ZeroWhere(
         Condition::Vanishes,
         &Bin(Mul, &Num(std::f64::consts::FRAC_2_SQRT_PI), &Un(Exp, &Un(Neg, &SQUARE))),
@@ -452,6 +452,12 @@ impl Condition {
             Condition::ZeroBase => a == 0.0 && b > 0.0,
             Condition::Vanishes => a.abs() > BELL_END,
         }
+    }
+
+    /// Whether the zero is a number that is multiplied, so that it makes nan of what is infinite, and not that of an
+    /// operation that does not depend on its operand a: what is less than the smallest number still depends.
+    pub fn is_number(self, a: f64) -> bool {
+        self == Condition::Vanishes && a.is_finite()
     }
 }
 

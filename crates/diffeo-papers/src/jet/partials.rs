@@ -6,7 +6,7 @@
 //! Leibniz' rule for the table's first partial derivatives, which keeps the graph of an operation at order n
 //! quadratic in n. A node that is used several times becomes a `let`.
 
-use super::super::partial::{chosen, vanishes};
+use super::super::partial::{chosen, vanished, vanishes};
 use diffeo_base::deep;
 use diffeo_calculus::build::*;
 use diffeo_calculus::prim::real::{next_polygamma, row, Condition, DerivativeRule, Partial};
@@ -460,9 +460,14 @@ impl Graph {
                 let holds = match condition {
                     Condition::ZeroExponent => both(Comparison::Eq),
                     Condition::ZeroBase => both(Comparison::Gt),
-                    Condition::Vanishes => vanishes(of(a)),
+                    Condition::Vanishes => vanishes(&of(a)),
                 };
-                if_(holds, self.zero.clone().unwrap_or_else(|| real(0.0)), of(x))
+                let zero = self.zero.clone().unwrap_or_else(|| real(0.0));
+                let zero = match condition {
+                    Condition::Vanishes => vanished(&of(a), &zero),
+                    Condition::ZeroExponent | Condition::ZeroBase => zero,
+                };
+                if_(holds, zero, of(x))
             }
         }
     }

@@ -66,7 +66,7 @@ fn term(partial: &Partial, op: RealOp, operands: &[C], y: &C) -> Result<Option<C
                 Condition::ZeroBase | Condition::Vanishes => condition.holds(a, b),
             };
             if zero {
-                return Ok(None);
+                return Ok(condition.is_number(a).then(|| C::real(0.0)));
             }
             return term(s, op, operands, y);
         }

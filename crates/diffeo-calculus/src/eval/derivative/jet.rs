@@ -435,10 +435,12 @@ impl Series<'_> {
                     Condition::ZeroExponent => e == 0.0 && (x == 0.0 || self.is_number(b)?),
                     Condition::ZeroBase | Condition::Vanishes => condition.holds(x, e),
                 };
-                if zero {
-                    Self::ZERO
-                } else {
+                if !zero {
                     self.term(t, y)?
+                } else if condition.is_number(x) {
+                    self.number(0.0)
+                } else {
+                    Self::ZERO
                 }
             }
         })
