@@ -194,7 +194,7 @@ def main = grad(g)(5.0)\n",
         (
             "import quadrature
 def f(b: Real) = quadrature.integrate(fn x -> sin(x), 0.0, b)
-def main = grad(grad(grad(grad(grad(f)))))(2.0)\n",
+def main = grad(grad(grad(grad(f))))(2.0)\n",
             "`quadrature.integrate(fn x -> sin(x),",
         ),
     ];
