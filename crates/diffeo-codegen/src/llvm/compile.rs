@@ -7,6 +7,7 @@ use super::interface::{Host, Interface, Level, Output};
 use super::library::LlvmLibrary;
 use crate::engine::Cpu;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::ffi::CString;
 use std::ptr::null_mut;
 
@@ -109,7 +110,7 @@ struct LlvmModule {
     machine: Handle,
     module: Handle,
     /// What LLVM reported; shown if something goes wrong.
-    reports: Box<Vec<String>>,
+    reports: Box<RefCell<Vec<String>>>,
 }
 
 impl LlvmModule {
@@ -117,11 +118,11 @@ impl LlvmModule {
     fn parse(target: &TargetMachine, text: &str, level: Level) -> Result<LlvmModule, String> {
         let interface = &*target.library.interface;
         let text = CString::new(text).map_err(|error| error.to_string())?;
-        let mut reports = Box::new(Vec::new());
+        let reports = Box::new(RefCell::new(Vec::new()));
         // SAFETY: `parsed` owns all handles from the beginning, so that it frees what there is when this returns
         // early. The reports are in a box, and live as long as the context.
         unsafe {
-            let context = interface.context(&mut *reports);
+            let context = interface.context(&*reports);
             let (machine, module) = (null_mut(), null_mut());
             let mut parsed = LlvmModule { interface, context, machine, module, reports };
             let (triple, cpu, features) = (&target.triple, &target.cpu, &target.features);
@@ -141,7 +142,7 @@ impl LlvmModule {
     fn write(&self, output: Output) -> Result<Vec<u8>, String> {
         // SAFETY: the handles are live.
         let written = unsafe { self.interface.write(self.module, self.machine, output) };
-        written.map_err(|why| format!("{why} {}", self.reports.join("; ")))
+        written.map_err(|why| format!("{why} {}", self.reports.borrow().join("; ")))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::api::Handle;
 use std::any::Any;
+use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 
 /// The processor that this runs on, in LLVM's words.
@@ -40,8 +41,8 @@ pub(super) trait Interface: Send + Sync {
     /// A context, which puts what LLVM reports at the end of `reports` while it lives, if it can.
     ///
     /// # Safety
-    /// The reports outlive the context, and nothing else uses them while LLVM works with it.
-    unsafe fn context(&self, reports: *mut Vec<String>) -> Handle;
+    /// The reports outlive the context.
+    unsafe fn context(&self, reports: *const RefCell<Vec<String>>) -> Handle;
     unsafe fn dispose_context(&self, context: Handle);
     /// Reads a module.
     unsafe fn parse(&self, context: Handle, text: &CStr) -> Result<Handle, String>;

@@ -2,6 +2,7 @@
 
 use super::api::{CApi, Handle, SymbolPair};
 use super::interface::{Code, Host, Interface, Level, Output};
+use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::ptr::null_mut;
 
@@ -21,19 +22,20 @@ pub(super) struct LlvmC {
 /// Who reads a diagnostic, and where it goes.
 struct Reports {
     api: *const CApi,
-    texts: *mut Vec<String>,
+    texts: *const RefCell<Vec<String>>,
 }
 
 /// Takes what LLVM reports.
 extern "C" fn report(diagnostic: Handle, reports: *mut c_void) {
-    // SAFETY: it is called with the address that was given with it (`context`), which stays, while the context lives;
-    // nothing else refers to the texts then. The library is never unloaded.
+    // SAFETY: it is called with the address that was given with it (`context`), which stays, as the texts do, while
+    // the context lives. The library is never unloaded.
     let (api, texts) = unsafe {
         let reports = &*reports.cast::<Reports>();
-        (&*reports.api, &mut *reports.texts)
+        (&*reports.api, &*reports.texts)
     };
     // SAFETY: the diagnostic is live, and the text is ours.
-    texts.push(unsafe { take(api, (api.LLVMGetDiagInfoDescription)(diagnostic)) });
+    let text = unsafe { take(api, (api.LLVMGetDiagInfoDescription)(diagnostic)) };
+    texts.borrow_mut().push(text);
 }
 
 impl Interface for LlvmC {
@@ -49,7 +51,7 @@ impl Interface for LlvmC {
         }
     }
 
-    unsafe fn context(&self, reports: *mut Vec<String>) -> Handle {
+    unsafe fn context(&self, reports: *const RefCell<Vec<String>>) -> Handle {
         // SAFETY: LLVM hands the box back to `report` alone, and `dispose_context` frees it.
         unsafe {
             let context = (self.api.LLVMContextCreate)();

@@ -5,6 +5,7 @@
 
 use super::api::{Handle, LinkElement, LiteApi, SymbolAddress};
 use super::interface::{Code, Host, Interface, Level, Output};
+use std::cell::RefCell;
 use std::ffi::{c_char, CStr, CString};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -77,7 +78,7 @@ impl Interface for Llvmlite {
         }
     }
 
-    unsafe fn context(&self, _: *mut Vec<String>) -> Handle {
+    unsafe fn context(&self, _: *const RefCell<Vec<String>>) -> Handle {
         // SAFETY: it takes nothing.
         unsafe { (self.api.LLVMPY_ContextCreate)() }
     }

@@ -35,11 +35,9 @@ pub(super) fn check_order(sheet: impl Read, check: Check<'_>) -> Result<(), Read
                     check()?;
                 }
             }
-            Event::Text(text) if places.shared => {
-                if !text.bytes().all(|b| b.is_ascii_digit()) {
-                    let what = format!("`{}` is no number of a text", short(text));
-                    return Err(places.failure(what));
-                }
+            Event::Text(text) if places.shared && !text.bytes().all(|b| b.is_ascii_digit()) => {
+                let what = format!("`{}` is no number of a text", short(text));
+                return Err(places.failure(what));
             }
             Event::End(tag) => match tag.local_name().as_ref() {
                 "sheetData" => break,
