@@ -191,6 +191,10 @@ fn check(choices: &[u32], seed: u64) -> Result<(), TestCaseError> {
     let (at, dots) = (leaves(&value), leaves(tangents));
     prop_assert_eq!(format!("{:?}", at), format!("{:?}", leaves(found)), "{}", print(&after));
     prop_assert_eq!(at.reals.len(), dots.reals.len(), "{}", print(&after));
+    // A number that a text is read as has no derivative, but differences see where the text comes from.
+    if print(&before).contains("text.number(") {
+        return Ok(());
+    }
     let steps = [1e-4, 0.5e-4].map(|h| differences(&before, (&program.args, &at), &direction, h));
     let [Some(coarse), Some(fine)] = steps else { return Ok(()) };
     for (i, dot) in dots.reals.iter().enumerate() {
