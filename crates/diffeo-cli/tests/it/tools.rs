@@ -120,6 +120,47 @@ fn signals_end_compilers() {
 }
 
 #[test]
+fn compilers_end_with_a_process_that_the_system_ends() {
+    for (name, script) in STUBBORN {
+        for args in COMMANDS {
+            let folder = folder(script);
+            let mut child = command(&folder, args).spawn().expect("it starts");
+            at_work(&folder);
+            // What ends them is started behind them.
+            std::thread::sleep(Duration::from_millis(200));
+            child.kill().expect("a signal");
+            child.wait().expect("it ends");
+            let start = Instant::now();
+            let left = || std::fs::read_dir(folder.0.join("tmp")).expect("the folder").count();
+            while !group(&folder).is_empty() || left() > 0 {
+                assert!(
+                    start.elapsed() < Duration::from_secs(10),
+                    "{name} {args:?}: {} left",
+                    left()
+                );
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+}
+
+#[test]
+fn folders_that_nobody_has_are_swept() {
+    let folder = folder("exit 1");
+    let temporary = |name: &str| {
+        let path = folder.0.join("tmp").join(name);
+        std::fs::create_dir(&path).expect("a folder");
+        (std::fs::File::create(path.join("lock")).expect("a file"), path)
+    };
+    let (left, of_nobody) = temporary(".diffeo-c-left");
+    let (lock, of_others) = temporary(".diffeo-c-open");
+    drop(left);
+    lock.try_lock().expect("nobody else has it");
+    ended(command(&folder, COMMANDS[0]).spawn().expect("it starts"));
+    assert!(!of_nobody.exists() && of_others.exists());
+}
+
+#[test]
 fn compilers_that_fail_leave_nothing() {
     for script in ["sleep 60 & exit 3", "echo x > $TMPDIR/x; kill -9 $$", "exit 0"] {
         for args in COMMANDS {

@@ -1,8 +1,8 @@
 //! Runs other programs for this one: the C compiler, `ar`.
 //!
 //! What always holds: a tool and all that it starts are a group of processes, which has ended when [`run`] returns and
-//! before this process ends. Its temporary files are in a [`TempFolder`], which goes in the same way. It keeps to the
-//! limits of the run that it works for.
+//! when this process has, however it ends. Its temporary files are in a [`TempFolder`], which goes in the same way. It
+//! keeps to the limits of the run that it works for.
 
 use super::compiler::Error;
 use diffeo_calculus::eval::leftovers::{self, Leftover};
@@ -14,9 +14,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// A folder for temporary files that goes with its owner, or with the process.
+/// A folder for temporary files that goes with its owner, or with the process. If the system ends the process, the next
+/// one that needs such a folder removes it.
 pub(super) struct TempFolder {
     path: PathBuf,
+    /// A file in it that is locked as long as the process has the folder.
+    _lock: File,
     _leftover: Leftover,
 }
 
@@ -28,16 +31,17 @@ impl TempFolder {
 
     /// A new folder in another one.
     pub fn within(folder: &Path) -> Result<TempFolder, Error> {
-        let make = || tempfile::Builder::new().prefix(".diffeo-").tempdir_in(folder);
+        sweep(folder);
         let made = leftovers::make(
-            || make().map(tempfile::TempDir::keep),
-            |path| {
+            || make(folder),
+            |(path, _)| {
                 let path = path.clone();
                 Box::new(move || remove(&path))
             },
         );
-        let (path, _leftover) = made.map_err(|error| Error::File(folder.to_path_buf(), error))?;
-        Ok(TempFolder { path, _leftover })
+        let ((path, _lock), _leftover) =
+            made.map_err(|error| Error::File(folder.to_path_buf(), error))?;
+        Ok(TempFolder { path, _lock, _leftover })
     }
 
     pub fn path(&self) -> &Path {
@@ -48,6 +52,40 @@ impl TempFolder {
 impl Drop for TempFolder {
     fn drop(&mut self) {
         remove(&self.path);
+    }
+}
+
+/// How the names of these folders begin.
+const PREFIX: &str = ".diffeo-c-";
+
+/// The name of the file that is locked.
+const LOCK: &str = "lock";
+
+/// Makes a folder. It has its name only when its file is locked.
+fn make(folder: &Path) -> io::Result<(PathBuf, File)> {
+    let made = tempfile::Builder::new().prefix(".diffeo-new-").tempdir_in(folder)?;
+    let lock = File::create(made.path().join(LOCK))?;
+    // Where files cannot be locked, nobody removes folders of others.
+    let _ = lock.try_lock();
+    let name = made.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let path = folder.join(name.replacen(".diffeo-new-", PREFIX, 1));
+    std::fs::rename(made.path(), &path)?;
+    // It is not there any more under its first name.
+    let _ = made.keep();
+    Ok((path, lock))
+}
+
+/// Removes the folders of processes that the system has ended.
+fn sweep(folder: &Path) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_one = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
+    };
+    for path in entries.map(|entry| entry.path()).filter(is_one) {
+        let lock = File::options().write(true).open(path.join(LOCK));
+        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+            remove(&path);
+        }
     }
 }
 
@@ -108,6 +146,7 @@ pub(super) fn run(
             Error::Missing { command: command.get_program().to_string_lossy().into_owned(), reason }
         }
     })?;
+    let guard = group::Guard::new(child.id(), folder.path());
     let waited = wait(&mut child, limits);
     group::kill(child.id());
     if waited.is_err() {
@@ -116,6 +155,7 @@ pub(super) fn run(
     }
     let status = child.wait();
     group::gone(child.id());
+    drop(guard);
     drop(leftover);
     waited.map_err(Error::Exceeded)?;
     let ended = match status {
@@ -163,7 +203,35 @@ mod group {
         Rlimit, Signal, WaitId, WaitIdOptions,
     };
     use std::os::unix::process::CommandExt;
-    use std::process::{Child, Command};
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+
+    /// What a guard does when its input is at its end.
+    const GUARD: &str = "read _; kill -9 -- \"-$0\"; rm -rf -- \"$1\"";
+
+    /// Another process that ends a group and removes a folder if this process is ended by the system meanwhile. A
+    /// compiler has processes of its own, which do not hear that it was ended.
+    pub struct Guard(Option<Child>);
+
+    impl Guard {
+        pub fn new(group: u32, folder: &Path) -> Guard {
+            let mut command = Command::new("sh");
+            command.args(["-c", GUARD, &group.to_string()]).arg(folder).process_group(0);
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+            // Without it, they go on to their end.
+            Guard(command.spawn().ok())
+        }
+    }
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            if let Some(guard) = &mut self.0 {
+                // Before its input ends. It may have ended.
+                let _ = guard.kill();
+                let _ = guard.wait();
+            }
+        }
+    }
 
     fn id(id: u32) -> Option<Pid> {
         Pid::from_raw(i32::try_from(id).ok()?)
@@ -224,7 +292,16 @@ mod group {
 #[cfg(not(unix))]
 mod group {
     use super::Limits;
+    use std::path::Path;
     use std::process::{Child, Command};
+
+    pub struct Guard;
+
+    impl Guard {
+        pub fn new(_group: u32, _folder: &Path) -> Guard {
+            Guard
+        }
+    }
 
     pub fn prepare(_command: &mut Command, _limits: &Limits) {}
 
