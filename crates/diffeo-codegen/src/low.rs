@@ -180,6 +180,8 @@ pub struct Blocks {
     pub constants: bool,
     /// How the results are combined.
     pub how: Vec<Reduction>,
+    /// The place of the loop.
+    pub site: SiteId,
 }
 
 /// An operand.
@@ -418,6 +420,13 @@ pub struct For {
     pub separate: bool,
     /// Registers that the steps combine in any order: each step sets it once, to itself combined with a value.
     pub reductions: Vec<(Reg, Reduction)>,
+    /// An upper bound on the number of steps, whatever `to` is.
+    pub most: i64,
+    /// After how many steps it polls whether the run is to end, and fails if so ([`Raise::Stopped`]); 0 for a loop that
+    /// does not. Those in between are not interrupted, so they can become vector instructions.
+    pub every: i64,
+    /// The place of the loop.
+    pub site: SiteId,
 }
 
 /// Why a function fails. The comment gives the operands that the message names.

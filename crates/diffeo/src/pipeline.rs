@@ -18,7 +18,6 @@ use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::Program;
 use diffeo_codegen::cache::Cache;
 use diffeo_codegen::engine::{CompileError, Compiled, Cpu};
-use diffeo_codegen::memory::Polls;
 use diffeo_codegen::{c, cranelift, llvm, low, memory};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -129,14 +128,12 @@ impl Backend {
         }
     }
 
-    /// How loops become Low. Engine `auto` stops Cranelift's code, and LLVM and C compilers do better with
-    /// loops that cannot be left. What each step makes for itself, LLVM's lanes have to see.
+    /// How loops become Low. What each step makes for itself, LLVM's lanes have to see.
     pub fn lowering(self) -> memory::MemoryOptions {
         match self {
-            Backend::Jit => {
-                memory::MemoryOptions { polls: Polls::All, reuse: true, ..Default::default() }
+            Backend::Jit | Backend::C => {
+                memory::MemoryOptions { reuse: true, ..Default::default() }
             }
-            Backend::C => memory::MemoryOptions { reuse: true, ..Default::default() },
             Backend::Llvm => memory::MemoryOptions::default(),
         }
     }

@@ -9,11 +9,11 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 // The beginning of the context, as `runtime/hosted.h` has it.
-const _: () = assert!(STACK_END == 0 && CONSTANTS == 8 && TEXTS == 16 && STATICS == 24);
+const _: () = assert!(STACK_END == 0 && CONSTANTS == 16 && TEXTS == 24 && STATICS == 32);
 
 /// The functions of the runtime, in the order of the table that the code is given.
 fn functions() -> Vec<runtime::RuntimeFunction> {
-    let mut functions = vec![runtime::raise(), runtime::note()];
+    let mut functions = vec![runtime::raise(), runtime::note(), runtime::deep()];
     // The other operations are C.
     let called = |op: &Runtime| !matches!(op, Runtime::Copy | Runtime::PowInt);
     functions.extend(Runtime::ALL.into_iter().filter(called).map(runtime::function));

@@ -110,7 +110,7 @@ impl CWriter<'_> {
     fn function_body(&mut self) {
         let function = self.function;
         if let Some(site) = function.recursive {
-            line!(self, "if (DF_STACK_LOW(cx)) {{");
+            line!(self, "if (DF_STACK_LOW(cx) && df_deep(cx)) {{");
             self.indent += 1;
             self.raise(&Raise::Stopped, &[], site);
             self.indent -= 1;
@@ -353,7 +353,18 @@ impl CWriter<'_> {
     }
 
     fn counted(&mut self, f: &For) {
-        let For { index, from, to, body, independent, separate: _, reductions } = f;
+        let For {
+            index,
+            from,
+            to,
+            body,
+            independent,
+            separate: _,
+            reductions,
+            most: _,
+            every,
+            site,
+        } = f;
         let mut end = self.operand(to);
         if let Operand::Reg(reg) = to {
             let is_param = self.function.params.contains(reg);
@@ -365,7 +376,18 @@ impl CWriter<'_> {
                 end = name;
             }
         }
-        let from = self.operand(from);
+        let (mut from, last) = (self.operand(from), end.clone());
+        // The whole, if it is done in strips: the end, and the first step of the next one.
+        let whole = (*every > 0).then(|| {
+            let number = self.fresh;
+            self.fresh += 1;
+            let (next, strip) = (format!("next{number}"), format!("strip{number}"));
+            line!(self, "for (int64_t {next} = {from}, {strip}; {next} < {end};) {{");
+            self.indent += 1;
+            line!(self, "{strip} = DF_SUB({end}, {next}) > {every} ? {next} + {every} : {end};");
+            (from, end) = (next.clone(), strip.clone());
+            (next, strip)
+        });
         if *independent && is_simple(self.module, body) {
             let mut clauses = String::new();
             for (reg, how) in reductions {
@@ -383,6 +405,16 @@ impl CWriter<'_> {
         line!(self, "for ({target} = {from}; {index} < {end}; {index}++) {{");
         self.nested(body);
         line!(self, "}}");
+        if let Some((next, strip)) = whole {
+            line!(self, "{next} = {strip};");
+            line!(self, "if (DF_UNLIKELY({next} < {last} && df_poll(cx))) {{");
+            self.indent += 1;
+            self.raise(&Raise::Stopped, &[], *site);
+            self.indent -= 1;
+            line!(self, "}}");
+            self.indent -= 1;
+            line!(self, "}}");
+        }
     }
 
     fn fail(&mut self) {
@@ -522,9 +554,9 @@ impl CWriter<'_> {
                 let first = self.unit.places(self.number, self.module);
                 format!("df_warn(cx, {texts} + {first})")
             }
-            Runtime::SortReals => format!("df_sort_reals({texts})"),
-            Runtime::SortInts => format!("df_sort_ints({texts})"),
-            Runtime::SortTexts => format!("df_sort_texts({texts})"),
+            Runtime::SortReals => format!("df_sort_reals(cx, {texts})"),
+            Runtime::SortInts => format!("df_sort_ints(cx, {texts})"),
+            Runtime::SortTexts => format!("df_sort_texts(cx, {texts})"),
             Runtime::Poll => "df_poll(cx)".to_string(),
             Runtime::PowInt => format!("df_pow_int({texts})"),
             Runtime::StackNew => format!("df_stack_new(cx, {texts})"),

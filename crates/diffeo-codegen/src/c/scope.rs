@@ -203,7 +203,7 @@ impl Analysis {
             Stmt::Loop(body) => self.block(body, ScopeKind::Loop, None),
             Stmt::Break => {}
             Stmt::For(f) => {
-                let For { index, from, to, body, independent, separate: _, reductions } = &**f;
+                let For { index, from, to, body, independent, reductions, .. } = &**f;
                 self.operand(from);
                 self.operand(to);
                 for (reg, _) in reductions {

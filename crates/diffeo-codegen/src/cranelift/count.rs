@@ -1,7 +1,7 @@
 //! Cost estimates of statements, by which code counts its own work as it runs.
 //!
 //! Work is measured in simple operations, roughly. What is counted where:
-//! - a counted loop, at its beginning: steps times the cost of a step;
+//! - a counted loop, at its beginning, or where it polls, before those steps: steps times the cost of a step;
 //! - a loop with a condition, when it asks whether the run is to end, and at its end;
 //! - calls of recursive functions, at the beginning of the list of statements that contains them, for the callees;
 //! - expensive statements, at the beginning of their list.
@@ -11,8 +11,9 @@
 //! do the blocks instead.
 
 use super::lanes;
+use crate::low::opt::polled;
 use crate::low::{Expr, For, FunctionId, LowFunction, LowModule, Operand, Stmt};
-use crate::memory::{polled, simple_cost, whole, POLLED_STEPS};
+use crate::memory::simple_cost;
 use diffeo_base::deep;
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
@@ -165,7 +166,7 @@ impl Counting<'_> {
             each = each.div_ceil(LANES);
         }
         match (step.from, step.to) {
-            (Operand::Int(from), Operand::Int(to)) => {
+            (Operand::Int(from), Operand::Int(to)) if step.every == 0 => {
                 each.saturating_mul(to.saturating_sub(from).max(0) as u64).min(1 << 40)
             }
             _ => {
@@ -176,13 +177,9 @@ impl Counting<'_> {
     }
 
     fn conditional(&mut self, body: &[Stmt]) -> u64 {
-        if let Some((_, part)) = whole(body) {
-            // The parts are counted.
-            return self.counted(part).min(1);
-        }
         let each = self.list(body).min(MOST);
-        let Some((_, ask)) = polled(body) else { return STEPS * each };
-        self.plan.lists.insert(ask.as_ptr(), POLLED_STEPS as u64 * each);
+        let Some((_, every, ask)) = polled(body) else { return STEPS * each };
+        self.plan.lists.insert(ask.as_ptr(), every as u64 * each);
         self.plan.conditional.insert(body.as_ptr(), each);
         1
     }

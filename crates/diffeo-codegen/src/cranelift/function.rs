@@ -13,8 +13,9 @@ use super::count::{CostPlan, Weights};
 use super::expr;
 use super::scope::{shapes, StmtFacts};
 use super::Imports;
+use crate::low::opt::polled;
 use crate::low::{self, LowFunction, LowModule, Operand, Raise, Reg, Runtime, Stmt};
-use crate::memory;
+use crate::memory::neutral;
 use crate::runtime;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I64, I8};
@@ -33,6 +34,10 @@ use std::collections::BTreeMap;
 const INTEGER_RESULTS: usize = 7;
 /// How many Reals among the results have registers.
 const REAL_RESULTS: usize = 8;
+
+/// Sums begin anew after so many steps and are added up: so rounding errors grow with the number of terms of a part, and
+/// of parts.
+const SUMMED: i64 = 1 << 13;
 
 /// No loop counts for more steps.
 const MOST_STEPS: i64 = 1 << 40;
@@ -234,8 +239,12 @@ impl FunctionTranslator<'_, '_> {
             let end = self.b.ins().load(I64, trusted(), self.context, runtime::STACK_END as i32);
             let pointer = self.b.ins().get_stack_pointer(I64);
             let over = self.b.ins().icmp(IntCC::UnsignedLessThan, pointer, end);
-            let (stop, go_on) = (self.cold(), self.b.create_block());
-            self.b.ins().brif(over, stop, &[], go_on, &[]);
+            let (ask, stop, go_on) = (self.cold(), self.cold(), self.b.create_block());
+            self.b.ins().brif(over, ask, &[], go_on, &[]);
+            self.b.switch_to_block(ask);
+            let none = self.b.ins().iconst(I64, 0);
+            let deep = self.call_runtime(&runtime::deep(), &[]).unwrap_or(none);
+            self.b.ins().brif(deep, stop, &[], go_on, &[]);
             self.b.switch_to_block(stop);
             self.raise(&Raise::Stopped, &[], site);
             self.b.switch_to_block(go_on);
@@ -545,10 +554,10 @@ impl FunctionTranslator<'_, '_> {
         if shape.breaks {
             self.enter(exit, &shape.carried);
             let each = self.plan.conditional.get(&body.as_ptr()).copied();
-            if let (Some(each), Some((step, _))) = (each, memory::polled(body)) {
+            if let (Some(each), Some((step, every, _))) = (each, polled(body)) {
                 // The others have been counted.
                 let step = self.get(step);
-                let steps = self.b.ins().band_imm_s(step, memory::POLLED_STEPS - 1);
+                let steps = self.b.ins().band_imm_s(step, every - 1);
                 self.steps(steps, each);
             }
         }
@@ -558,15 +567,70 @@ impl FunctionTranslator<'_, '_> {
     fn count(&mut self, step: &low::For) -> bool {
         let shape = self.shape();
         let (from, to) = (self.operand(step.from), self.operand(step.to));
-        if let Some(each) = self.plan.loops.get(&std::ptr::from_ref(step)).copied() {
-            let steps = self.b.ins().isub(to, from);
-            let none = self.b.ins().iconst(I64, 0);
-            let steps = self.b.ins().smax(steps, none);
-            let most = self.b.ins().iconst(I64, MOST_STEPS);
-            let steps = self.b.ins().smin(steps, most);
-            self.steps(steps, each);
+        if step.every == 0 {
+            self.count_steps(step, from, to);
+            self.strip(step, &shape, from, to);
+            return true;
         }
-        let from = self.in_lanes(step, &shape, from, to).unwrap_or(from);
+        let (head, exit) = (self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(head, I64);
+        self.add_params(head, &shape.carried);
+        self.add_params(exit, &shape.carried);
+        let any = self.b.ins().icmp(IntCC::SignedLessThan, from, to);
+        let args = self.args(&shape.carried);
+        let first: Vec<BlockArg> = [from.into()].into_iter().chain(args.iter().copied()).collect();
+        self.b.ins().brif(any, head, &first, exit, &args);
+        self.enter(head, &shape.carried);
+        let start = self.b.block_params(head)[0];
+        let every = match step.reductions[..] {
+            [] => step.every,
+            [_, ..] => step.every.min(SUMMED),
+        };
+        let every = self.b.ins().iconst(I64, every);
+        let left = self.b.ins().isub(to, start);
+        let steps = self.b.ins().smin(left, every);
+        let end = self.b.ins().iadd(start, steps);
+        self.count_steps(step, start, end);
+        let sums = step.reductions.iter();
+        let before: Vec<Value> = sums.map(|(sum, _)| self.get(*sum)).collect();
+        for (sum, how) in &step.reductions {
+            let neutral = self.b.ins().f64const(neutral(*how));
+            self.set(*sum, neutral);
+        }
+        self.strip(step, &shape, start, end);
+        for ((sum, how), before) in step.reductions.iter().zip(before) {
+            let own = self.get(*sum);
+            let both = self.combine(*how, before, own);
+            self.set(*sum, both);
+        }
+        let args = self.args(&shape.carried);
+        let more = self.b.ins().icmp(IntCC::SignedLessThan, end, to);
+        let (poll, stop) = (self.b.create_block(), self.cold());
+        self.b.ins().brif(more, poll, &[], exit, &args);
+        self.b.switch_to_block(poll);
+        let stopped = self.poll();
+        let next: Vec<BlockArg> = [end.into()].into_iter().chain(args).collect();
+        self.b.ins().brif(stopped, stop, &[], head, &next);
+        self.b.switch_to_block(stop);
+        self.raise(&Raise::Stopped, &[], step.site);
+        self.enter(exit, &shape.carried);
+        true
+    }
+
+    /// Counts the steps of a loop, if its work is counted.
+    fn count_steps(&mut self, step: &low::For, from: Value, to: Value) {
+        let Some(each) = self.plan.loops.get(&std::ptr::from_ref(step)).copied() else { return };
+        let steps = self.b.ins().isub(to, from);
+        let none = self.b.ins().iconst(I64, 0);
+        let steps = self.b.ins().smax(steps, none);
+        let most = self.b.ins().iconst(I64, MOST_STEPS);
+        let steps = self.b.ins().smin(steps, most);
+        self.steps(steps, each);
+    }
+
+    /// The steps of a loop, without polls.
+    fn strip(&mut self, step: &low::For, shape: &StmtFacts, from: Value, to: Value) {
+        let from = self.in_lanes(step, shape, from, to).unwrap_or(from);
         let (body, exit) = (self.b.create_block(), self.b.create_block());
         self.b.append_block_param(body, I64);
         self.add_params(body, &shape.carried);
@@ -590,7 +654,27 @@ impl FunctionTranslator<'_, '_> {
         self.enter(exit, &shape.carried);
         // It has no value any more.
         self.values[step.index.0 as usize] = None;
-        true
+    }
+
+    /// Whether the run is to end.
+    fn poll(&mut self) -> Value {
+        // An atomic load, because another thread writes the word: it is not moved out of loops.
+        let offset = self.b.ins().iconst(I64, runtime::STACK_END);
+        let address = self.b.ins().iadd(self.context, offset);
+        let end = self.b.ins().atomic_load(I64, trusted(), address);
+        let ask = self.b.ins().iconst(I64, runtime::ASK as i64);
+        let due = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, end, ask);
+        let (asks, go_on) = (self.cold(), self.b.create_block());
+        self.b.append_block_param(go_on, I8);
+        let no = self.b.ins().iconst(I8, 0);
+        self.b.ins().brif(due, asks, &[], go_on, &[no.into()]);
+        self.b.switch_to_block(asks);
+        let stop = self.call_runtime(&runtime::function(Runtime::Poll), &[]);
+        let zero = self.b.ins().iconst(I64, 0);
+        let stop = self.b.ins().icmp(IntCC::NotEqual, stop.unwrap_or(zero), zero);
+        self.b.ins().jump(go_on, &[stop.into()]);
+        self.b.switch_to_block(go_on);
+        self.b.block_params(go_on)[0]
     }
 
     /// A function of the module.
@@ -759,13 +843,7 @@ impl FunctionTranslator<'_, '_> {
     fn runtime(&mut self, results: &[Reg], op: Runtime, args: &[Operand]) {
         let args: Vec<Value> = args.iter().map(|arg| self.operand(*arg)).collect();
         let value = if op == Runtime::Poll {
-            // An atomic load, because another thread writes the word: it is not moved out of loops.
-            let offset = self.b.ins().iconst(I64, runtime::STACK_END);
-            let address = self.b.ins().iadd(self.context, offset);
-            Some(self.b.ins().atomic_load(I64, trusted(), address)).map(|end| {
-                let stop = self.b.ins().iconst(I64, runtime::STOP as i64);
-                self.b.ins().icmp(IntCC::Equal, end, stop)
-            })
+            Some(self.poll())
         } else {
             self.call_runtime(&runtime::function(op), &args)
         };

@@ -9,6 +9,7 @@ use super::function::{clif_type, FunctionTranslator};
 use super::scope::StmtFacts;
 use crate::low::{Address, Binary, Compare, Expr, For, LowTy, Operand, Reg, Stmt, Unary};
 use crate::math;
+use crate::memory::neutral;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, F64X2, I64, I64X2, I8};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Type, Value};
@@ -153,11 +154,7 @@ impl FunctionTranslator<'_, '_> {
         self.b.switch_to_block(entry);
         let mut first = vec![BlockArg::from(from)];
         for (_, how) in &step.reductions {
-            let neutral = self.b.ins().f64const(match how {
-                Reduction::Add => 0.0,
-                Reduction::Max => f64::NEG_INFINITY,
-                Reduction::Min => f64::INFINITY,
-            });
+            let neutral = self.b.ins().f64const(neutral(*how));
             let neutral = self.b.ins().splat(F64X2, neutral);
             first.extend((0..vectors).map(|_| BlockArg::from(neutral)));
         }
@@ -210,7 +207,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Two numbers or vectors combined.
-    fn combine(&mut self, how: Reduction, a: Value, b: Value) -> Value {
+    pub(super) fn combine(&mut self, how: Reduction, a: Value, b: Value) -> Value {
         match how {
             Reduction::Add => self.b.ins().fadd(a, b),
             Reduction::Max => self.b.ins().fmax(a, b),

@@ -22,7 +22,7 @@ pub use stack::stack_margin;
 pub use watch::{Overseer, Verdict};
 
 use crate::low::{LowModule, Raise, BYTES, DATA};
-use crate::runtime::{Context, OpenCall, Owned, STOP};
+use crate::runtime::{Context, OpenCall, Owned};
 use diffeo_array::ir::{ConstantId, FlatTy, FunctionId, SiteId};
 use diffeo_array::report::{self, report, ErrorOperand, Why};
 use diffeo_array::value::FlatValue;
@@ -30,7 +30,6 @@ use diffeo_calculus::eval::{lost, Events, Exceeded, Limits, RuntimeError};
 use hashbrown::HashMap;
 use std::any::Any;
 use std::fmt;
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use values::Face;
 pub use values::{Arg, Results};
@@ -227,6 +226,7 @@ impl Instance {
     pub fn new(compiled: Arc<Compiled>, options: RunOptions) -> Instance {
         let mut context = Owned::new(compiled.module.clone(), options.events);
         context.set_memory_limit(options.limits.memory);
+        context.set_host(options.limits.host);
         let threads = options.limits.threads();
         context.set_threads(threads, options.max_stack, compiled.margin);
         Instance {
@@ -248,6 +248,7 @@ impl Instance {
     /// Changes what the following calls may take.
     pub fn set_limits(&mut self, limits: Limits) {
         self.context.set_memory_limit(limits.memory);
+        self.context.set_host(limits.host);
         self.context.set_threads(limits.threads(), self.max_stack, self.compiled.margin);
         self.limits = limits;
     }
@@ -395,8 +396,7 @@ impl Instance {
         work.begin();
         let watched = watch::watch(&self.limits, self.overseer.as_ref(), end, work);
         let status = stack::on_stack(self.max_stack, self.compiled.margin, |stack_end| {
-            // If the watching thread was faster, it stays so.
-            let _ = end.compare_exchange(0, stack_end, Ordering::Relaxed, Ordering::Relaxed);
+            end.begin(stack_end);
             let here = 0u8;
             // SAFETY: nothing runs yet.
             unsafe { Context::begin(context, std::ptr::from_ref(&here) as usize, stack_end) };
@@ -404,8 +404,8 @@ impl Instance {
             unsafe { entry(context, args.as_ptr(), results.as_mut_ptr()) }
         });
         let exceeded = watched.end();
-        let end = self.context.stack_end().swap(0, Ordering::Relaxed);
-        let stop = end == STOP;
+        let (end, stop) = self.context.stack_end().finish();
+        let exceeded = exceeded.or(self.context.take_exceeded());
         let narrowed = self.context.memory().end(end) && !stop;
         // What is in use besides has used up the stack.
         let bytes = self.limits.memory.map_or(usize::MAX, |limit| limit.bytes);

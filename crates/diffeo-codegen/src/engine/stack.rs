@@ -4,7 +4,8 @@
 //! functions, and [`stack_margin`] says how many bytes they need. The test leaves that much, so the program never
 //! reaches the guard page.
 
-use crate::low::{LowFunction, LowModule, Stmt};
+use crate::low::visit::calls;
+use crate::low::LowModule;
 use corosensei::stack::{DefaultStack, Stack};
 use std::cell::Cell;
 
@@ -62,7 +63,7 @@ pub fn stack_margin(module: &LowModule, frames: &[usize]) -> usize {
     let frame = |f: usize| frames.get(f).copied().unwrap_or(0);
     // By function: what it takes with what it calls. 0 while that is not known.
     let mut needs = vec![0; module.functions.len()];
-    let calls: Vec<Vec<usize>> = module.functions.iter().map(callees).collect();
+    let callees: Vec<Vec<usize>> = module.functions.iter().map(calls).collect();
     for first in 0..module.functions.len() {
         // A function, and how many of its callees are known.
         let mut path = vec![(first, 0)];
@@ -72,7 +73,7 @@ pub fn stack_margin(module: &LowModule, frames: &[usize]) -> usize {
                 path.pop();
                 continue;
             }
-            match calls[f].get(*known) {
+            match callees[f].get(*known) {
                 Some(callee) => {
                     *known += 1;
                     let callee = *callee;
@@ -83,7 +84,7 @@ pub fn stack_margin(module: &LowModule, frames: &[usize]) -> usize {
                     }
                 }
                 None => {
-                    let deepest = calls[f].iter().map(|callee| {
+                    let deepest = callees[f].iter().map(|callee| {
                         if module.functions[*callee].recursive.is_some() {
                             frame(*callee)
                         } else {
@@ -97,21 +98,4 @@ pub fn stack_margin(module: &LowModule, frames: &[usize]) -> usize {
         }
     }
     RUNTIME + frames.last().copied().unwrap_or(0) + needs.into_iter().max().unwrap_or(0)
-}
-
-/// The functions that a function calls, each once.
-fn callees(function: &LowFunction) -> Vec<usize> {
-    let mut found: Vec<usize> = function.blocks.iter().map(|b| b.task.0 as usize).collect();
-    let mut todo = vec![function.body.as_slice()];
-    while let Some(stmts) = todo.pop() {
-        for stmt in stmts {
-            if let Stmt::Call { function, .. } = stmt {
-                found.push(function.0 as usize);
-            }
-            todo.extend(stmt.blocks());
-        }
-    }
-    found.sort_unstable();
-    found.dedup();
-    found
 }

@@ -1,17 +1,20 @@
 //! The thread that ends runs: it writes a word of the context that compiled code reads.
 //!
-//! There is one thread for all runs. It starts with the first run that has a bound on its time, can be interrupted, or
-//! has an overseer; it sleeps while there is none.
+//! There is one thread for all runs. It starts with the first run that has a bound on its time, can be interrupted, has
+//! an overseer, or is to ask its host; it sleeps while there is none.
 
-use crate::runtime::{Work, STOP};
+use crate::runtime::{StackEnd, Work};
 use diffeo_calculus::eval::{Exceeded, Limits};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the thread looks.
 const TICK: Duration = Duration::from_millis(2);
+
+/// How often a run asks its host.
+const QUESTION: Duration = Duration::from_millis(50);
 
 /// The decision about a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,9 +36,11 @@ struct Watched {
     limits: Limits,
     overseer: Option<Overseer>,
     /// The word to write. It is live as long as this is in the list.
-    end: *const AtomicUsize,
+    end: *const StackEnd,
     /// What was done, live as long.
     work: *const Work,
+    /// When it is to ask its host, if it has one.
+    question: Option<Instant>,
     exceeded: Option<Exceeded>,
 }
 
@@ -49,7 +54,8 @@ struct Runs {
 
 static RUNS: Mutex<Runs> = Mutex::new(Runs { next: 0, list: Vec::new() });
 static BEGUN: Condvar = Condvar::new();
-static START: Once = Once::new();
+/// The process that the thread is in: a fork does not have it.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 fn runs() -> MutexGuard<'static, Runs> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -58,30 +64,33 @@ fn runs() -> MutexGuard<'static, Runs> {
 /// A run that is watched, if anything can end it.
 pub(super) struct Watch<'w> {
     number: Option<u64>,
-    _end: &'w AtomicUsize,
+    _end: &'w StackEnd,
 }
 
 /// Begins to watch a run.
 pub(super) fn watch<'w>(
     limits: &Limits,
     overseer: Option<&Overseer>,
-    end: &'w AtomicUsize,
+    end: &'w StackEnd,
     work: &'w Work,
 ) -> Watch<'w> {
-    if limits.deadline.is_none() && limits.interrupt.is_none() && overseer.is_none() {
+    let nothing = limits.deadline.is_none() && limits.interrupt.is_none() && limits.host.is_none();
+    if nothing && overseer.is_none() {
         return Watch { number: None, _end: end };
     }
-    START.call_once(|| {
+    let process = std::process::id();
+    if PROCESS.swap(process, Ordering::Relaxed) != process {
         // Without the thread, programs run to their end.
         let _ = thread::Builder::new().name("diffeo-watch".to_string()).spawn(run);
-    });
+    }
     let mut runs = runs();
     let number = runs.next;
     runs.next += 1;
-    // Memory is the allocator's business.
-    let limits = Limits { memory: None, ..limits.clone() };
+    let question = limits.host.map(|_| Instant::now() + QUESTION);
+    // Memory is the allocator's business, and the host is asked by the thread of the run.
+    let limits = Limits { memory: None, host: None, ..limits.clone() };
     let overseer = overseer.cloned();
-    runs.list.push(Watched { number, limits, overseer, end, work, exceeded: None });
+    runs.list.push(Watched { number, limits, overseer, end, work, question, exceeded: None });
     if runs.list.len() == 1 {
         BEGUN.notify_one();
     }
@@ -138,7 +147,11 @@ fn run() {
             if let Err(exceeded) = watched.check() {
                 watched.exceeded = Some(exceeded);
                 // SAFETY: it is in the list, so the word is live.
-                unsafe { (*watched.end).store(STOP, Ordering::Relaxed) };
+                unsafe { (*watched.end).stop() };
+            } else if watched.question.is_some_and(|at| Instant::now() >= at) {
+                watched.question = Some(Instant::now() + QUESTION);
+                // SAFETY: as above.
+                unsafe { (*watched.end).ask() };
             }
         }
         drop(open);

@@ -108,7 +108,7 @@ pub(super) fn emit(
     width: u32,
     eager: bool,
 ) -> ProgramText {
-    let calls = calls(module);
+    let calls: Vec<Vec<usize>> = module.functions.iter().map(low::visit::calls).collect();
     let apart = apart(module, &calls).into_iter().chain(shared.iter().copied()).collect();
     let ProgramParts { parts, shared } = ProgramParts::new(module, &calls, &apart, eager);
     let (mut raises, mut imports) = (Raises::default(), BTreeMap::new());
@@ -179,7 +179,8 @@ fn emit_part(
          attributes #1 = {{ nounwind willreturn memory(none) }}\n\
          attributes #2 = {{ nounwind cold }}\n\
          attributes #3 = {{ nounwind }}\n\
-         attributes #4 = {{ nounwind alwaysinline }}"
+         attributes #4 = {{ nounwind alwaysinline }}\n\
+         attributes #5 = {{ nounwind cold memory(argmem: readwrite, inaccessiblemem: readwrite) }}"
     );
     for (i, metadata) in shared.metadata.iter().enumerate() {
         let _ = writeln!(text, "!{i} = {metadata}");
@@ -198,24 +199,6 @@ fn head(module: &LowModule, index: usize) -> String {
         let _ = write!(head, ", {ty} %p{i}");
     }
     head
-}
-
-/// The functions that each function calls, one for each place.
-fn calls(module: &LowModule) -> Vec<Vec<usize>> {
-    let of = |function: &LowFunction| {
-        let task = function.blocks.as_ref().map(|blocks| blocks.task.0 as usize);
-        let (mut found, mut todo) = (Vec::from_iter(task), vec![&function.body[..]]);
-        while let Some(stmts) = todo.pop() {
-            for stmt in stmts {
-                if let Stmt::Call { function, .. } = stmt {
-                    found.push(function.0 as usize);
-                }
-                todo.extend(stmt.blocks());
-            }
-        }
-        found
-    };
-    module.functions.iter().map(of).collect()
 }
 
 /// How many calls of `release` may be replaced by what it does.
@@ -346,6 +329,8 @@ fn declare(function: &runtime::RuntimeFunction, text: &mut String) {
     };
     let attributes = match function.name {
         "diffeo_raise" | "diffeo_note" => "#2",
+        // What they ask does not see the program's memory.
+        "diffeo_poll" | "diffeo_deep" => "#5",
         _ if !function.context => "#1",
         _ => "#3",
     };

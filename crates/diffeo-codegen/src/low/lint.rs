@@ -4,7 +4,7 @@
 //! - A register is set before it is used, on every path; a `For` sets nothing for what comes after it.
 //! - `Break` stands in a `Loop`, and in no `For` within it; no statement follows one that leaves; a function ends only
 //!   by leaving.
-//! - What can fail says so: `Raise`, and calls of functions that can fail.
+//! - What can fail says so: `Raise`, loops that poll, and calls of functions that can fail.
 //! - A `For` sets neither its index nor, if its steps are independent, anything that outlives a step, except its
 //!   reductions.
 
@@ -135,7 +135,8 @@ impl<'a> Lint<'a> {
 
     /// Checks that a function with blocks has the parameters and results for them, and its task, too.
     fn blocks(&mut self) {
-        let Some(Blocks { task, shared, constants: _, how }) = &self.function.blocks else {
+        let Some(Blocks { task, shared, constants: _, how, site: _ }) = &self.function.blocks
+        else {
             return;
         };
         let types = |f: &LowFunction| -> Vec<Option<LowTy>> {
@@ -434,6 +435,7 @@ impl<'a> Lint<'a> {
     }
 
     fn repeat(&mut self, repeat: &For) {
+        self.fails |= repeat.every > 0;
         self.operands(&[repeat.from, repeat.to], &[LowTy::Int, LowTy::Int]);
         for (reg, _) in &repeat.reductions {
             self.operand(Operand::Reg(*reg), LowTy::Real);

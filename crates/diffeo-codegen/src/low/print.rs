@@ -87,7 +87,7 @@ fn print_into(module: &LowModule, function: &LowFunction, out: &mut String) {
     if function.recursive.is_some() {
         head.push_str(" recursive");
     }
-    if let Some(Blocks { task, shared, constants, how: _ }) = &function.blocks {
+    if let Some(Blocks { task, shared, constants, how: _, site: _ }) = &function.blocks {
         let task = module.functions.get(task.0 as usize).map_or("?", |task| &task.name);
         let constants = if *constants { ", constants" } else { "" };
         let _ = write!(head, " blocks by {task}, shared {shared}{constants}");
@@ -282,7 +282,18 @@ fn print_stmt(module: &LowModule, stmt: &Stmt, depth: usize, out: &mut String) {
 }
 
 fn print_for(module: &LowModule, repeat: &For, depth: usize, out: &mut String) {
-    let For { index, from, to, body, independent, separate: _, reductions } = repeat;
+    let For {
+        index,
+        from,
+        to,
+        body,
+        independent,
+        separate: _,
+        reductions,
+        most: _,
+        every,
+        site: _,
+    } = repeat;
     let mut head = format!("for {} in {}..{}", reg(index), operand(from), operand(to));
     if *independent {
         head.push_str(" independent");
@@ -294,6 +305,9 @@ fn print_for(module: &LowModule, repeat: &For, depth: usize, out: &mut String) {
             Reduction::Min => "min",
         };
         let _ = write!(head, ", {how} {}", reg(r));
+    }
+    if *every > 0 {
+        let _ = write!(head, ", polls every {every}");
     }
     line(out, depth, format_args!("{head} {{"));
     stmts(module, body, depth + 1, out);

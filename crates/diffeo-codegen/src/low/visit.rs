@@ -1,6 +1,6 @@
 //! Walks over statements and those within them: their registers, their number, whether they leave their function.
 
-use super::{Address, Expr, FunctionId, Operand, Reg, Stmt};
+use super::{Address, Expr, FunctionId, LowFunction, Operand, Reg, Stmt};
 use diffeo_base::deep;
 
 impl Stmt {
@@ -98,6 +98,7 @@ pub(crate) fn fails(stmts: &[Stmt], can_fail: &dyn Fn(FunctionId) -> bool) -> bo
     stmts.iter().any(|stmt| match stmt {
         Stmt::Raise { .. } => true,
         Stmt::Call { function, .. } => can_fail(*function),
+        Stmt::For(step) if step.every > 0 => true,
         Stmt::Set(..)
         | Stmt::Checked { .. }
         | Stmt::Store(..)
@@ -109,6 +110,21 @@ pub(crate) fn fails(stmts: &[Stmt], can_fail: &dyn Fn(FunctionId) -> bool) -> bo
         | Stmt::Runtime { .. }
         | Stmt::Return(_) => stmt.blocks().into_iter().any(|inner| deep(|| fails(inner, can_fail))),
     })
+}
+
+/// The functions that a function calls, one for each place.
+pub(crate) fn calls(function: &LowFunction) -> Vec<usize> {
+    let mut found: Vec<usize> = function.blocks.iter().map(|b| b.task.0 as usize).collect();
+    let mut todo = vec![function.body.as_slice()];
+    while let Some(stmts) = todo.pop() {
+        for stmt in stmts {
+            if let Stmt::Call { function, .. } = stmt {
+                found.push(function.0 as usize);
+            }
+            todo.extend(stmt.blocks());
+        }
+    }
+    found
 }
 
 /// Whether a statement leaves the function.

@@ -275,6 +275,8 @@ impl Lower<'_, '_> {
         self.effects += 1;
         let (block, data) = self.allocate(layout(Elem::Int), bytes);
         self.runtime(op, vec![array.data, array.sizes[0], data]);
+        // Sorting gives up if the run is to end.
+        self.poll();
         ArrayParts { block, data, sizes: array.sizes }.words()
     }
 }

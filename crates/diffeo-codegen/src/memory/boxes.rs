@@ -126,7 +126,6 @@ impl Lower<'_, '_> {
         let fallible = self.cx.functions[callee].as_ref().is_none_or(|f| f.fallible);
         self.fails |= fallible;
         self.effects += u64::from(!self.cx.quiet[callee]);
-        self.exits += u64::from(fallible);
         results.into_iter().map(Operand::Reg).collect()
     }
 

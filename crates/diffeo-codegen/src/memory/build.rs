@@ -54,7 +54,7 @@ impl<'a> Lower<'_, 'a> {
         };
         let candidate =
             if targets.iter().zip(&kinds).all(plain) { self.candidate(body) } else { None };
-        let mark = self.mark();
+        let before = self.effects;
         let outer = self.begin();
         let mut rows = Vec::new();
         for ((target, row), (elem, rank)) in targets.iter().zip(&body.results).zip(&kinds) {
@@ -107,7 +107,7 @@ impl<'a> Lower<'_, 'a> {
         self.in_loop = around;
         let steps = self.end(outer);
         self.site = site;
-        let steps = self.repeat(register, count, steps, mark, &[], Vec::new(), true, false);
+        let steps = self.repeat(register, count, steps, before, &[], Vec::new(), true);
         self.spread(steps, candidate);
     }
 

@@ -1,19 +1,17 @@
 //! Choices and loops.
 
 use super::block::Given;
-use super::emit::{ArrayParts, EffectMark};
+use super::emit::ArrayParts;
 use super::function::Lower;
-use super::loops::StepLoop;
 use super::unique::{stays, Stays};
 use super::uses::{statements, var, Use};
-use super::Polls;
 use crate::low::{Binary, Compare, Expr, For, LowTy, Operand, Reg, Stmt, Unary};
 use diffeo_array::ir::walk;
 use diffeo_array::ir::{Atom, Block, Carried, FlatTy, Op, Reduction, Stmt as Statement, Var};
 use diffeo_calculus::prim::{IntOp, RealOp};
 use hashbrown::HashMap;
 
-/// Loops of at most so many steps need not ask whether the run is to end.
+/// Loops whose count is the smaller one of two numbers have at most so many steps, if one of the two is no larger.
 const MOST: i64 = 64;
 
 impl<'a> Lower<'_, 'a> {
@@ -129,36 +127,31 @@ impl<'a> Lower<'_, 'a> {
         self.in_loop = around;
     }
 
-    /// A counted loop around `body`, which has been translated since `mark`; the caller adds it. It polls whether the
-    /// run is to end, if [`Polls`] says so. `separate` is set for comprehensions and sums, `short` for loops that need
-    /// not poll.
-    #[allow(clippy::too_many_arguments)]
+    /// A counted loop around `body`, before which there were so many effects; the caller adds it. `separate` is set for
+    /// comprehensions and sums.
     pub fn repeat(
         &mut self,
         index: Reg,
         count: Operand,
-        mut body: Vec<Stmt>,
-        mark: EffectMark,
+        body: Vec<Stmt>,
+        before: u64,
         carried: &[Reg],
         reductions: Vec<(Reg, Reduction)>,
         separate: bool,
-        short: bool,
-    ) -> StepLoop {
-        let independent = self.effects == mark.effects && carried.is_empty();
-        let separate = separate || independent;
-        let quiet = self.exits == mark.exits;
-        let all = self.cx.options.polls == Polls::All;
-        let in_parts = quiet && all && (independent || !reductions.is_empty());
-        if !in_parts && !short && (!quiet || all) {
-            let outer = self.begin();
-            self.poll_at(Operand::Reg(index));
-            let mut poll = self.end(outer);
-            poll.append(&mut body);
-            body = poll;
+    ) -> For {
+        let independent = self.effects == before && carried.is_empty();
+        For {
+            index,
+            from: Operand::Int(0),
+            to: count,
+            body,
+            independent,
+            separate: separate || independent,
+            reductions,
+            most: i64::MAX,
+            every: 0,
+            site: self.site,
         }
-        let from = Operand::Int(0);
-        let step = For { index, from, to: count, body, independent, separate, reductions };
-        StepLoop { step, in_parts }
     }
 
     /// Notes which carried arrays have the only references to their blocks, at each step. With `count`, arrays
@@ -214,7 +207,7 @@ impl<'a> Lower<'_, 'a> {
         let regs = self.carry(carried);
         self.only_references(results, carried, body, given, Some(count));
         let (flat_index, index) = (index, self.define_index(index));
-        let mark = self.mark();
+        let before = self.effects;
         let outer = self.begin();
         let adds = self.only_adds(body) && (carried.is_empty() || self.sums(carried, body));
         // Steps are done several at once, rather than the loops of one step in blocks.
@@ -222,20 +215,20 @@ impl<'a> Lower<'_, 'a> {
         self.within |= adds;
         self.step(carried, &regs, body);
         self.within = within;
-        let apart = self.adds_apart(flat_index, body).filter(|n| self.effects == mark.effects + n);
+        let apart = self.adds_apart(flat_index, body).filter(|n| self.effects == before + n);
         let effects = self.effects;
         if apart.is_some() {
-            self.effects = mark.effects;
+            self.effects = before;
         }
         let mut body = self.end(outer);
         let reductions = if adds { self.reductions(&mut body, &regs) } else { None };
         let adds = reductions.is_some();
         let regs = if adds { Vec::new() } else { regs };
         let reductions = reductions.unwrap_or_default();
-        let mut steps = self.repeat(index, count, body, mark, &regs, reductions, adds, short);
+        let mut steps = self.repeat(index, count, body, before, &regs, reductions, adds);
         self.effects = effects;
-        steps.in_parts &= !short;
-        self.add_loop(steps);
+        steps.most = if short { MOST } else { i64::MAX };
+        self.push(Stmt::For(Box::new(steps)));
     }
 
     /// Whether all that a loop carries are sums of Reals, in a loop that adds to accumulators, too. Such loops are
@@ -299,7 +292,7 @@ impl<'a> Lower<'_, 'a> {
         Some(regs.iter().map(|reg| (*reg, Reduction::Add)).collect())
     }
 
-    /// Whether a loop with this count has so few steps that it need not ask whether the run is to end.
+    /// Whether a loop with this count has at most [`MOST`] steps.
     fn is_short(&self, count: &Atom, depth: u32) -> bool {
         let Some(v) = var(count) else { return matches!(count, Atom::Int(..=MOST)) };
         match self.scan.def[v.0 as usize] {
@@ -367,7 +360,7 @@ impl<'a> Lower<'_, 'a> {
         }
         let index = self.define_index(index);
         let candidate = self.candidate(body);
-        let mark = self.mark();
+        let before = self.effects;
         let outer = self.begin();
         let around = std::mem::replace(&mut self.in_loop, true);
         if let Some(left) = self.block(body, Vec::new(), |_, _| Use::Read) {
@@ -380,14 +373,14 @@ impl<'a> Lower<'_, 'a> {
         self.in_loop = around;
         let body = self.end(outer);
         let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
-        let steps = self.repeat(index, count, body, mark, &[], reductions, true, false);
+        let steps = self.repeat(index, count, body, before, &[], reductions, true);
         self.spread(steps, candidate);
         results
     }
 }
 
 /// What a reduction of nothing is.
-pub(super) fn neutral(how: Reduction) -> f64 {
+pub(crate) fn neutral(how: Reduction) -> f64 {
     match how {
         Reduction::Add => 0.0,
         Reduction::Max => f64::NEG_INFINITY,

@@ -3,7 +3,6 @@
 //! The number of steps of an inner loop is a factor where it is known before the loop; else it is guessed.
 
 use super::emit::CodeBuilder;
-use super::loops::whole;
 use crate::low::{Binary, Expr, For, LowFunction, LowTy, Operand, Reg, Runtime, Stmt, Unary};
 use diffeo_base::deep;
 use diffeo_calculus::prim::{RealOp, TextOp};
@@ -131,10 +130,7 @@ impl Finder<'_> {
                 cost.fixed += 1.0;
                 return cost;
             }
-            Stmt::Loop(body) => match whole(body) {
-                Some((to, part)) => return self.steps(to, &part.body),
-                None => STEPS * (1.0 + self.list(body).guess()),
-            },
+            Stmt::Loop(body) => STEPS * (1.0 + self.list(body).guess()),
             Stmt::For(step) => return self.steps(step.to, &step.body),
         };
         Cost { fixed, loops: Vec::new() }

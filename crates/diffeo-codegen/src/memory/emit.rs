@@ -1,5 +1,6 @@
 //! A function of Low under construction: registers, statements, small expressions.
 
+use crate::low::opt::MOST_POLLED;
 use crate::low::{
     Address, Binary, Checked, Compare, Expr, For, FunctionId, LowFunction, LowTy, Operand, Raise,
     Reg, Runtime, Stmt, COUNT, DATA, NOWHERE,
@@ -23,19 +24,8 @@ pub(super) struct CodeBuilder {
     /// The number of statements so far that cannot be done in any order: they fail, allocate, count references, or
     /// access memory that others write.
     pub effects: u64,
-    /// The number of statements so far that can leave the function.
-    pub exits: u64,
     /// The place of what is being translated.
     pub site: SiteId,
-}
-
-/// The numbers of effects and exits at some point.
-#[derive(Clone, Copy)]
-pub(super) struct EffectMark {
-    /// [`CodeBuilder::effects`]
-    pub effects: u64,
-    /// [`CodeBuilder::exits`]
-    pub exits: u64,
 }
 
 /// An array or accumulator: what it is made of.
@@ -108,11 +98,6 @@ pub(super) fn element(data: Operand, index: Operand, width: i64) -> Address {
 }
 
 impl CodeBuilder {
-    /// The present numbers of effects and exits.
-    pub fn mark(&self) -> EffectMark {
-        EffectMark { effects: self.effects, exits: self.exits }
-    }
-
     /// An empty function.
     pub fn new() -> CodeBuilder {
         CodeBuilder {
@@ -120,7 +105,6 @@ impl CodeBuilder {
             out: Vec::new(),
             fails: false,
             effects: 0,
-            exits: 0,
             site: NOWHERE,
         }
     }
@@ -288,7 +272,6 @@ impl CodeBuilder {
     pub fn raise(&mut self, error: Raise, args: Vec<Operand>) {
         self.fails = true;
         self.effects += 1;
-        self.exits += 1;
         let site = self.site;
         self.push(Stmt::Raise { error, args, site });
     }
@@ -373,9 +356,18 @@ impl CodeBuilder {
         let index = self.reg(LowTy::Int);
         let body = self.list(|code| step(code, Operand::Reg(index)));
         let (from, to) = (Operand::Int(0), count);
-        let reductions = Vec::new();
-        let step = For { index, from, to, body, independent, separate: independent, reductions };
-        self.push(Stmt::For(Box::new(step)));
+        self.push(Stmt::For(Box::new(For {
+            index,
+            from,
+            to,
+            body,
+            independent,
+            separate: independent,
+            reductions: Vec::new(),
+            most: i64::MAX,
+            every: 0,
+            site: self.site,
+        })));
     }
 
     /// `min` or `max`; where one operand is known, one comparison says which it is.
@@ -394,6 +386,21 @@ impl CodeBuilder {
         let (low, high) = if least { (known, other) } else { (other, known) };
         let is_known = self.compare(how, low, high);
         self.select(LowTy::Real, is_known, known, other)
+    }
+
+    /// Fails if the run is to end.
+    pub fn poll(&mut self) {
+        let stop = self.runtime_one(Runtime::Poll, Vec::new());
+        self.refuse(stop, Raise::Stopped, Vec::new());
+    }
+
+    /// The same whenever the last bits of a number are ones; the pass `polls` decides how many bits.
+    pub fn poll_at(&mut self, step: Operand) {
+        let last = Operand::Int(MOST_POLLED - 1);
+        let bits = self.set(LowTy::Int, Expr::Binary(Binary::And, step, last));
+        let due = self.compare(Compare::IntEq, bits, last);
+        let ask = self.list(CodeBuilder::poll);
+        self.push(Stmt::If(due, ask, Vec::new()));
     }
 
     /// The combination of a reduction's value so far with the next one.

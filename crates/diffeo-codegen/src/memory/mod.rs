@@ -24,7 +24,6 @@ mod entry;
 mod function;
 mod helpers;
 mod int;
-mod loops;
 mod once;
 mod parallel;
 mod place;
@@ -33,8 +32,8 @@ mod scan;
 mod unique;
 mod uses;
 
+pub(crate) use control::neutral;
 pub(crate) use cost::simple as simple_cost;
-pub(crate) use loops::{polled, whole, POLLED_STEPS};
 pub use parallel::constants_print;
 
 use crate::low::{self, FunctionId, Layout, LowFunction, Operand};
@@ -74,21 +73,9 @@ impl Default for Splitting {
     }
 }
 
-/// Which loops poll whether the run is to end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Polls {
-    /// Those that can be left anyway; others might not become vector instructions if they did.
-    #[default]
-    Some,
-    /// All.
-    All,
-}
-
 /// Options of the lowering to Low.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MemoryOptions {
-    /// Which loops poll whether the run is to end.
-    pub polls: Polls,
     /// Which loops are done block by block.
     pub splitting: Splitting,
     /// Whether loops reuse arrays that each step makes for itself (`low/opt/scratch.rs`).
@@ -99,8 +86,7 @@ pub struct MemoryOptions {
 
 impl Default for MemoryOptions {
     fn default() -> MemoryOptions {
-        let (polls, splitting) = (Polls::default(), Splitting::default());
-        MemoryOptions { polls, splitting, reuse: false, long: 1200 }
+        MemoryOptions { splitting: Splitting::default(), reuse: false, long: 1200 }
     }
 }
 

@@ -17,7 +17,6 @@ use super::cost::{of_step, Cost};
 use super::emit::{at, CodeBuilder};
 use super::function::Lower;
 use super::helpers::Helper;
-use super::loops::StepLoop;
 use super::uses::{called, statements, uses, var};
 use super::{symbol, Splitting};
 use crate::low::visit::{fails, registers, size};
@@ -150,18 +149,19 @@ impl Lower<'_, '_> {
     }
 
     /// Adds a loop; a candidate is done block by block where there is much to do.
-    pub fn spread(&mut self, mut steps: StepLoop, candidate: Option<Candidate>) {
-        let Some(candidate) = candidate else { return self.add_loop(steps) };
+    pub fn spread(&mut self, mut steps: For, candidate: Option<Candidate>) {
+        let add = |this: &mut Self, steps: For| this.push(Stmt::For(Box::new(steps)));
+        let Some(candidate) = candidate else { return add(self, steps) };
         self.within = false;
-        let count = steps.step.to;
-        let work = of_step(&self.cx.costs, &steps.step, candidate.first);
+        let count = steps.to;
+        let work = of_step(&self.cx.costs, &steps, candidate.first);
         let Splitting { threshold, block } = self.cx.options.splitting;
-        let seen = self.looked_at(&mut steps.step, &candidate);
+        let seen = self.looked_at(&mut steps, &candidate);
         if is_little(count, &work, threshold) || !seen.allows() {
-            return self.add_loop(steps);
+            return add(self, steps);
         }
-        let reductions = steps.step.reductions.clone();
-        let small = !candidate.once && size(&steps.step.body) <= SMALL;
+        let reductions = steps.reductions.clone();
+        let small = !candidate.once && size(&steps.body) <= SMALL;
         let known = matches!(count, Operand::Int(_)) && work.loops.is_empty();
         let serial = (small && !known).then(|| steps.clone());
         let part = part(&self.registers, steps, &seen, self.site);
@@ -180,7 +180,7 @@ impl Lower<'_, '_> {
         };
         let outer = self.begin();
         match serial {
-            Some(steps) => self.add_loop(steps),
+            Some(steps) => add(self, steps),
             None => self.call_part(part, &captured, [Operand::Int(0), count], &reductions),
         }
         let serial = self.end(outer);
@@ -230,7 +230,6 @@ impl Lower<'_, '_> {
         if self.can_fail(function) {
             self.fails = true;
             self.effects += 1;
-            self.exits += 1;
         }
         let results = self.call(function, args, vec![LowTy::Real; reductions.len()]);
         for ((reg, _), result) in reductions.iter().zip(results) {
@@ -283,10 +282,9 @@ impl Lower<'_, '_> {
         let mut task = task(task_name, part, &types, how.len());
         task.fallible = fallible;
         let task = self.cx.add(task);
-        let mut split = blocks(blocks_name, part, &types, &how);
-        split.fallible = fallible;
+        let mut split = blocks(blocks_name, part, &types, &how, self.site);
         let (shared, constants) = (candidate.shared.len(), candidate.constants);
-        split.blocks = Some(Blocks { task, shared, constants, how });
+        split.blocks = Some(Blocks { task, shared, constants, how, site: self.site });
         (part, self.cx.add(split))
     }
 }
@@ -317,8 +315,15 @@ pub(super) fn block_steps(code: &mut CodeBuilder, [count, total, least]: [Operan
 }
 
 /// The function that does one block after the other.
-fn blocks(name: String, part: FunctionId, captured: &[LowTy], how: &[Reduction]) -> LowFunction {
+fn blocks(
+    name: String,
+    part: FunctionId,
+    captured: &[LowTy],
+    how: &[Reduction],
+    site: SiteId,
+) -> LowFunction {
     let mut code = CodeBuilder::new();
+    code.site = site;
     let params = code.regs(captured.iter().copied().chain([LowTy::Int, LowTy::Int]));
     let (captured, numbers) = params.split_at(captured.len());
     let [count, steps] = [numbers[0], numbers[1]].map(Operand::Reg);
@@ -332,6 +337,8 @@ fn blocks(name: String, part: FunctionId, captured: &[LowTy], how: &[Reduction])
     let body = code.list(|code| {
         let more = code.compare(Compare::IntLt, from_now, count);
         code.push(Stmt::If(more, Vec::new(), vec![Stmt::Break]));
+        // A block may be too short to poll.
+        code.poll();
         let left = code.sub(count, from_now);
         let last = code.compare(Compare::IntLe, left, steps);
         let next = code.add(from_now, steps);
@@ -396,8 +403,7 @@ impl StepFacts {
 }
 
 /// The function of steps: `(captured…, from, to)`. The site is that of the loop.
-fn part(types: &[LowTy], steps: StepLoop, seen: &StepFacts, site: SiteId) -> LowFunction {
-    let StepLoop { mut step, in_parts } = steps;
+fn part(types: &[LowTy], mut step: For, seen: &StepFacts, site: SiteId) -> LowFunction {
     let mut code = CodeBuilder::new();
     code.site = site;
     code.fails = seen.fallible;
@@ -417,7 +423,7 @@ fn part(types: &[LowTy], steps: StepLoop, seen: &StepFacts, site: SiteId) -> Low
     for (reg, how) in &reductions {
         code.assign(*reg, Operand::Real(neutral(*how)));
     }
-    code.add_loop(StepLoop { step, in_parts });
+    code.push(Stmt::For(Box::new(step)));
     code.push(Stmt::Return(reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect()));
     code.finish(String::new(), params, vec![LowTy::Real; reductions.len()])
 }

@@ -7,17 +7,18 @@
 use super::failure::Failure;
 use super::memory::{Memory, STATIC};
 use super::split::Workers;
+use super::stack_end::StackEnd;
 use super::work::{Work, COUNTER};
 use crate::low::{Layout, LowModule, DATA};
 use diffeo_array::places::{Told, ToldOnce};
-use diffeo_calculus::eval::{lost, Events, MemoryLimit};
+use diffeo_calculus::eval::{lost, Events, Exceeded, MemoryLimit};
 use std::any::Any;
+use std::panic::catch_unwind;
 use std::ptr::{null_mut, NonNull};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// The offset of the end of the stack: the address that the stack pointer must not be below. It is
-/// [`STOP`] if the run is to end. A word that another thread may write.
+/// The offset of the end of the stack: the address that the stack pointer must not be below. A word that another thread
+/// may write: see [`StackEnd`].
 pub const STACK_END: i64 = std::mem::offset_of!(Context, stack_end) as i64;
 /// The offset of the address of the words of the constants.
 pub const CONSTANTS: i64 = std::mem::offset_of!(Context, constants) as i64;
@@ -27,13 +28,11 @@ pub const TEXTS: i64 = std::mem::offset_of!(Context, texts) as i64;
 pub const STATICS: i64 = std::mem::offset_of!(Context, statics) as i64;
 /// The offset of the word to which code adds its work.
 pub const WORK: i64 = (std::mem::offset_of!(Context, work) + COUNTER) as i64;
-/// What the end of the stack is if the run is to end.
-pub const STOP: usize = usize::MAX;
 
 /// The state of a run.
 #[repr(C)]
 pub struct Context {
-    stack_end: AtomicUsize,
+    stack_end: StackEnd,
     constants: *mut u64,
     texts: *const *mut u8,
     statics: *const *mut u8,
@@ -48,6 +47,10 @@ pub struct Context {
     pub(super) kept: Option<Vec<Told>>,
     /// What the run has warned of so far.
     pub(super) told: ToldOnce,
+    /// Says which bound is reached, if any, when the run asks.
+    host: Option<fn() -> Option<Exceeded>>,
+    /// What it has said.
+    exceeded: Option<Exceeded>,
     /// The payload of a panic in a callback: the run ends, then the panic goes on.
     pub(super) panic: Option<Box<dyn Any + Send>>,
     pub(super) module: Arc<LowModule>,
@@ -110,7 +113,7 @@ impl Owned {
         let static_table: Vec<*mut u8> = statics.collect();
         let mut constant_words = vec![0; module.constant_words];
         Owned::boxed(Context {
-            stack_end: AtomicUsize::new(0),
+            stack_end: StackEnd::new(),
             constants: constant_words.as_mut_ptr(),
             texts: text_table.as_ptr(),
             statics: static_table.as_ptr(),
@@ -121,6 +124,8 @@ impl Owned {
             events,
             kept: None,
             told: ToldOnce::default(),
+            host: None,
+            exceeded: None,
             panic: None,
             module,
             threads: 1,
@@ -153,7 +158,7 @@ impl Owned {
         let mut memory = Memory::new();
         memory.set_limit(first.memory.limit());
         Owned::boxed(Context {
-            stack_end: AtomicUsize::new(0),
+            stack_end: StackEnd::new(),
             constants: constant_words.as_mut_ptr(),
             texts: first.texts,
             statics: first.statics,
@@ -164,6 +169,8 @@ impl Owned {
             events: lost(),
             kept: Some(Vec::new()),
             told: ToldOnce::default(),
+            host: None,
+            exceeded: None,
             panic: None,
             module: first.module.clone(),
             threads: 1,
@@ -189,6 +196,18 @@ impl Owned {
             (*context).max_stack = max_stack;
             (*context).margin = margin;
         }
+    }
+
+    /// Whom the run asks whether it goes on.
+    pub(crate) fn set_host(&mut self, host: Option<fn() -> Option<Exceeded>>) {
+        // SAFETY: as for `set_threads`.
+        unsafe { (*self.as_ptr()).host = host };
+    }
+
+    /// The bound that was reached when the last run asked.
+    pub(crate) fn take_exceeded(&mut self) -> Option<Exceeded> {
+        // SAFETY: as for `memory`.
+        unsafe { (*self.as_ptr()).exceeded.take() }
     }
 
     fn workers(&mut self) -> &mut Workers {
@@ -231,7 +250,7 @@ impl Owned {
     }
 
     /// Its end of the stack.
-    pub fn stack_end(&self) -> &AtomicUsize {
+    pub fn stack_end(&self) -> &StackEnd {
         // SAFETY: the context lives as long as this; nobody borrows this field mutably.
         unsafe { &(*self.as_ptr()).stack_end }
     }
@@ -343,13 +362,34 @@ impl Context {
         }
     }
 
-    /// Whether the run is to end.
+    /// Whether the run is to end; asks, if that is due.
     ///
     /// # Safety
-    /// The context is live.
-    pub(super) unsafe fn stopped(context: *mut Context) -> bool {
-        // SAFETY: by the condition of the function.
-        unsafe { (*context).stack_end.load(Ordering::Relaxed) == STOP }
+    /// The context is that of the run of this thread, and nothing else uses it now.
+    pub(super) unsafe fn poll(context: *mut Context) -> bool {
+        // SAFETY: by the condition of the function; the host does not know the context.
+        unsafe {
+            if !(*context).stack_end.is_due() {
+                return false;
+            }
+            if (*context).stack_end.takes_question() {
+                if let Some(host) = (*context).host {
+                    let answer = catch_unwind(host);
+                    match answer {
+                        Ok(None) => {}
+                        Ok(exceeded) => {
+                            (*context).exceeded = exceeded;
+                            Context::stop(context);
+                        }
+                        Err(panic) => {
+                            (*context).panic = Some(panic);
+                            Context::stop(context);
+                        }
+                    }
+                }
+            }
+            (*context).stack_end.is_stopped()
+        }
     }
 
     /// The end of its stack.
@@ -358,7 +398,7 @@ impl Context {
     /// The context is live.
     pub(super) unsafe fn stack_end(context: *mut Context) -> usize {
         // SAFETY: by the condition of the function.
-        unsafe { (*context).stack_end.load(Ordering::Relaxed) }
+        unsafe { (*context).stack_end.end() }
     }
 
     /// The words of the constants.
@@ -407,6 +447,6 @@ impl Context {
     /// The context is live.
     pub(super) unsafe fn stop(context: *mut Context) {
         // SAFETY: by the condition of the function.
-        unsafe { (*context).stack_end.store(STOP, Ordering::Relaxed) };
+        unsafe { (*context).stack_end.stop() };
     }
 }

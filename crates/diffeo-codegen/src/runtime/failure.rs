@@ -6,6 +6,9 @@ use diffeo_array::ir::SiteId;
 /// How many of the innermost and of the outermost open calls are kept.
 pub const KEPT: usize = 64;
 
+/// The index of [`Raise::Stopped`](crate::low::Raise::Stopped) where the runtime stops the run: one that no table has.
+pub(super) const STOPPED: u32 = u32::MAX;
+
 /// An open call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenCall {

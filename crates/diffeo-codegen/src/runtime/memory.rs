@@ -4,14 +4,13 @@
 //! come from the allocator of the program and are kept in a list. So after an error everything is freed at once,
 //! whatever refers to it. Nothing is atomic: a block belongs to one run.
 
-use super::context::STOP;
+use super::stack_end::StackEnd;
 use crate::low::{
     Layout, BYTES, CAPACITY, COUNT, DATA, FIELDS, LAYOUT, STACK_DATA, STACK_LENGTH, STACK_ROOM,
 };
 use diffeo_calculus::eval::MemoryLimit;
 use std::alloc;
 use std::ptr::{null_mut, NonNull};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The sizes of small blocks are multiples of this; data are aligned to it.
 pub const GRAIN: usize = 32;
@@ -100,7 +99,7 @@ struct Stack {
     /// … and how far it may go, whatever memory there is.
     lowest: usize,
     /// The word that the program compares the stack pointer with.
-    end: *const AtomicUsize,
+    end: *const StackEnd,
 }
 
 impl Stack {
@@ -114,13 +113,8 @@ impl Stack {
     /// Lets it have so many bytes at most.
     fn bound(&self, bytes: usize) {
         let end = self.lowest.max(self.top.saturating_sub(bytes));
-        // SAFETY: the word lives as long as the run.
-        let word = unsafe { &*self.end };
-        let before = word.load(Ordering::Relaxed);
-        if before != STOP {
-            // If the watching thread was faster, it stays so.
-            let _ = word.compare_exchange(before, end, Ordering::Relaxed, Ordering::Relaxed);
-        }
+        // SAFETY: it lives as long as the run.
+        unsafe { (*self.end).set(end) };
     }
 }
 
@@ -174,7 +168,7 @@ impl Memory {
     }
 
     /// A run begins on a stack that begins at `top` and may go down to `lowest`, which is the value of `end` now.
-    pub(super) fn begin(&mut self, top: usize, lowest: usize, end: &AtomicUsize) {
+    pub(super) fn begin(&mut self, top: usize, lowest: usize, end: &StackEnd) {
         if let Some(limit) = self.limit {
             let stack = Stack { top, deepest: top, lowest, end };
             stack.bound(limit.bytes.saturating_sub((limit.in_use)()));

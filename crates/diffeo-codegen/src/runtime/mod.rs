@@ -9,6 +9,7 @@
 //! | `math.rs` | real operations |
 //! | `failure.rs` | an error on its way out |
 //! | `split.rs` | loops whose blocks are done at once |
+//! | `stack_end.rs` | the end of the stack, and how a run is stopped |
 //! | `freeze.rs` | memory that several threads read |
 //! | `work.rs` | the work that is done, counted |
 //!
@@ -35,12 +36,14 @@ mod memory;
 mod operations;
 mod sort;
 mod split;
+mod stack_end;
 mod work;
 
-pub use context::{Context, Owned, CONSTANTS, STACK_END, STATICS, STOP, TEXTS, WORK};
+pub use context::{Context, Owned, CONSTANTS, STACK_END, STATICS, TEXTS, WORK};
 pub use failure::{Failure, OpenCall, KEPT};
 pub use memory::{Memory, CLASSES, GRAIN, PLAIN, REFERENCES, STATIC, TEXT};
 pub use split::shape;
+pub use stack_end::{StackEnd, ASK, STOP};
 pub use work::Work;
 
 use crate::low::{LowTy, Runtime};
@@ -82,6 +85,12 @@ pub fn raise() -> RuntimeFunction {
 /// large one in a register for the case of an error.)
 pub fn note() -> RuntimeFunction {
     function!("note", operations::note, (Int, Int))
+}
+
+/// `() → Int`: what recursive functions call if the stack pointer is below the end of the stack: whether the stack is
+/// used up, or the run is to end.
+pub fn deep() -> RuntimeFunction {
+    function!("deep", operations::deep, () -> Int)
 }
 
 /// `(task, frame, layout, how, count, step) → status`: does the blocks of a loop, as a function with
@@ -165,7 +174,7 @@ pub fn function(op: Runtime) -> RuntimeFunction {
 
 /// The function with this name.
 pub fn named(name: &str) -> Option<RuntimeFunction> {
-    let others = [raise(), note(), split(), constant(), fma()];
+    let others = [raise(), note(), split(), deep(), constant(), fma()];
     let integral =
         [Rounding::Floor, Rounding::Ceil, Rounding::Round, Rounding::Trunc].map(integral);
     let operations = Runtime::ALL.into_iter().map(function);

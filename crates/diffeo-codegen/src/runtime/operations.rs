@@ -304,7 +304,9 @@ pub(super) unsafe extern "C" fn sort_reals(
         count_sort(context, length);
         sort::parts(data, length, to)
     };
-    sort::sort_numbers(keys.len(), |i| sort::real_key(keys[i]), to);
+    // SAFETY: see the top.
+    let stop = || unsafe { Context::poll(context) };
+    sort::sort_numbers(keys.len(), |i| sort::real_key(keys[i]), to, &stop);
 }
 
 /// [`Runtime::SortInts`](crate::low::Runtime::SortInts)
@@ -319,7 +321,9 @@ pub(super) unsafe extern "C" fn sort_ints(
         count_sort(context, length);
         sort::parts(data, length, to)
     };
-    sort::sort_numbers(keys.len(), |i| sort::int_key(keys[i]), to);
+    // SAFETY: see the top.
+    let stop = || unsafe { Context::poll(context) };
+    sort::sort_numbers(keys.len(), |i| sort::int_key(keys[i]), to, &stop);
 }
 
 /// [`Runtime::SortTexts`](crate::low::Runtime::SortTexts)
@@ -333,14 +337,26 @@ pub(super) unsafe extern "C" fn sort_texts(
     unsafe {
         count_sort(context, length);
         let (keys, to) = sort::parts(data, length, to);
-        sort::sort(keys.len(), |i| bytes(keys[i]), to);
+        sort::sort(keys.len(), |i| bytes(keys[i]), to, &|| Context::poll(context));
     }
 }
 
-/// [`Runtime::Poll`](crate::low::Runtime::Poll)
+/// [`Runtime::Poll`](crate::low::Runtime::Poll); code calls it if the end of the stack is [`ASK`](super::ASK) or above.
+#[cold]
 pub(super) unsafe extern "C" fn poll(context: *mut Context) -> i64 {
     // SAFETY: see the top.
-    unsafe { i64::from(Context::stopped(context)) }
+    unsafe { i64::from(Context::poll(context)) }
+}
+
+/// Whether the stack is used up, or the run is to end.
+#[cold]
+pub(super) unsafe extern "C" fn deep(context: *mut Context) -> i64 {
+    let here = 0u8;
+    // SAFETY: see the top.
+    unsafe {
+        let used_up = (std::ptr::from_ref(&here) as usize) < Context::stack_end(context);
+        i64::from(Context::poll(context) || used_up)
+    }
 }
 
 /// [`Runtime::PowInt`](crate::low::Runtime::PowInt)

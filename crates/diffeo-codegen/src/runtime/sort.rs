@@ -30,30 +30,55 @@ fn fill(to: &mut [MaybeUninit<i64>], values: impl Iterator<Item = i64>) -> &mut 
     unsafe { &mut *(&raw mut to[..filled] as *mut [i64]) }
 }
 
-/// Writes the stable sorting permutation of keys. Without memory for the pairs, which are faster to sort, the
+/// So many elements are sorted between two polls.
+const POLLED: usize = 1 << 18;
+
+/// Whether the run is to end.
+pub(super) type Stop<'a> = &'a dyn Fn() -> bool;
+
+/// Writes the stable sorting permutation of keys, or some permutation if the run is to end. Without memory for the pairs, which are faster to sort, the
 /// indices are sorted by looking the keys up.
 pub(super) fn sort<K: Ord + Copy>(
     length: usize,
     key: impl Fn(usize) -> K,
     to: &mut [MaybeUninit<i64>],
+    stop: Stop<'_>,
 ) {
     match room::<(K, usize)>(length) {
         Some(mut pairs) => {
             pairs.extend((0..length).map(|i| (key(i), i)));
-            pairs.sort_unstable();
+            by_halves(&mut pairs, |pair| *pair, stop);
             fill(to, pairs.into_iter().map(|(_, i)| i as i64));
         }
-        None => fill(to, 0..length as i64).sort_unstable_by_key(|i| (key(*i as usize), *i)),
+        None => {
+            by_halves(fill(to, 0..length as i64), |i| (key(*i as usize), *i), stop);
+        }
+    }
+}
+
+/// Sorts by keys, all different: parts by themselves, which are told apart by their medians first.
+fn by_halves<T, K: Ord>(all: &mut [T], key: impl Fn(&T) -> K + Copy, stop: Stop<'_>) {
+    if all.len() <= POLLED {
+        all.sort_unstable_by_key(key);
+    } else if !stop() {
+        let (before, _, behind) = all.select_nth_unstable_by_key(all.len() / 2, key);
+        by_halves(before, key, stop);
+        by_halves(behind, key, stop);
     }
 }
 
 /// As [`sort`], of numbers: by their digits, the last first (Knuth, *The Art of Computer Programming*, 5.2.5).
 /// A word is the first digits of a key, less the smallest one, and the index in its last bits. Keys that are equal in
 /// as many digits as tell most of so many keys apart are sorted by themselves in the end.
-pub(super) fn sort_numbers(length: usize, key: impl Fn(usize) -> u64, to: &mut [MaybeUninit<i64>]) {
+pub(super) fn sort_numbers(
+    length: usize,
+    key: impl Fn(usize) -> u64,
+    to: &mut [MaybeUninit<i64>],
+    stop: Stop<'_>,
+) {
     let suits = (SHORT..u32::MAX as usize).contains(&length);
     let words = if suits { room::<i64>(length) } else { None };
-    let Some(mut words) = words else { return sort(length, key, to) };
+    let Some(mut words) = words else { return sort(length, key, to, stop) };
     let (mut least, mut most, mut sorted, mut last) = (u64::MAX, 0, true, 0);
     words.extend((0..length).map(|i| {
         let key = key(i);
@@ -89,10 +114,15 @@ pub(super) fn sort_numbers(length: usize, key: impl Fn(usize) -> u64, to: &mut [
         }
         let (from, into) =
             if pass.is_multiple_of(2) { (&*to, &mut words[..]) } else { (&words[..], &mut *to) };
-        for word in from {
-            let place = &mut counts[digit(*word, pass)];
-            into[*place as usize] = *word;
-            *place += 1;
+        for part in from.chunks(POLLED) {
+            if stop() {
+                return to.iter_mut().zip(0..).for_each(|(to, i)| *to = i);
+            }
+            for word in part {
+                let place = &mut counts[digit(*word, pass)];
+                into[*place as usize] = *word;
+                *place += 1;
+            }
         }
     }
     let (mut start, mut before) = (0, None);
@@ -101,15 +131,15 @@ pub(super) fn sort_numbers(length: usize, key: impl Fn(usize) -> u64, to: &mut [
         to[i] = word & ((1 << index) - 1);
         let digits = Some(word as u64 >> index);
         if digits != before {
-            order(&mut to[start..i], dropped, &key);
+            order(&mut to[start..i], dropped, &key, stop);
             (start, before) = (i, digits);
         }
     }
-    order(&mut to[start..], dropped, &key);
+    order(&mut to[start..], dropped, &key, stop);
 }
 
 /// Sorts indices, which rise, by their keys, stably, if digits of the keys were dropped.
-fn order(indices: &mut [i64], dropped: u32, key: &dyn Fn(usize) -> u64) {
+fn order(indices: &mut [i64], dropped: u32, key: &dyn Fn(usize) -> u64, stop: Stop<'_>) {
     if dropped == 0 || indices.len() < 2 {
         return;
     }
@@ -117,7 +147,7 @@ fn order(indices: &mut [i64], dropped: u32, key: &dyn Fn(usize) -> u64) {
         return indices.sort_unstable_by_key(|i| (key(*i as usize), *i));
     }
     let mut sorted = vec![MaybeUninit::uninit(); indices.len()];
-    sort_numbers(indices.len(), |i| key(indices[i] as usize), &mut sorted);
+    sort_numbers(indices.len(), |i| key(indices[i] as usize), &mut sorted, stop);
     // SAFETY: all of it was written.
     let sorted = sorted.into_iter().map(|i| unsafe { i.assume_init() });
     let sorted: Vec<i64> = sorted.map(|i| indices[i as usize]).collect();
@@ -157,7 +187,8 @@ pub(super) unsafe fn parts<'a, T>(
 
 #[cfg(test)]
 mod tests {
-    use super::{int_key, real_key, sort, sort_numbers, SHORT};
+    use super::{int_key, real_key, sort, sort_numbers, Stop, POLLED, SHORT};
+    use std::cell::Cell;
     use std::cmp::Ordering;
     use std::mem::MaybeUninit;
 
@@ -180,6 +211,29 @@ mod tests {
         assert!(ns.windows(2).all(|pair| int_key(pair[0]) < int_key(pair[1])));
     }
 
+    /// Nobody ends the run.
+    const GOES_ON: Stop<'_> = &|| false;
+
+    #[test]
+    fn what_is_ended_is_a_permutation() {
+        for length in [3 * POLLED, SHORT + 1] {
+            for polls in [0, 1, 2, 3] {
+                let keys: Vec<u64> =
+                    (0..length as u64).map(|i| i.wrapping_mul(6364136223846793005)).collect();
+                for by_digits in [true, false] {
+                    let left = Cell::new(polls);
+                    let stop = || left.replace((left.get() - 1).max(0)) == 0;
+                    let mut to = permutation(length, |to| match by_digits {
+                        true => sort_numbers(length, |i| keys[i], to, &stop),
+                        false => sort(length, |i| keys[i], to, &stop),
+                    });
+                    to.sort_unstable();
+                    assert!(to.iter().zip(0..).all(|(a, b)| *a == b), "{length} {polls}");
+                }
+            }
+        }
+    }
+
     /// The permutation that a function writes.
     fn permutation(length: usize, sort: impl FnOnce(&mut [MaybeUninit<i64>])) -> Vec<i64> {
         let mut to = vec![MaybeUninit::new(-1); length];
@@ -191,7 +245,7 @@ mod tests {
     #[test]
     fn the_permutation_is_stable() {
         let keys = [2.0, 1.0, f64::NAN, 1.0, -0.0, 0.0, f64::NAN, -3.0];
-        let to = permutation(8, |to| sort(8, |i| real_key(keys[i]), to));
+        let to = permutation(8, |to| sort(8, |i| real_key(keys[i]), to, GOES_ON));
         assert_eq!(to, [7, 4, 5, 1, 3, 0, 2, 6]);
     }
 
@@ -209,11 +263,12 @@ mod tests {
                     .collect();
                 keys.extend((far > 0).then_some(far));
                 let length = keys.len();
-                let digits = permutation(length, |to| sort_numbers(length, |i| keys[i], to));
-                let compared = permutation(length, |to| sort(length, |i| keys[i], to));
+                let digits =
+                    permutation(length, |to| sort_numbers(length, |i| keys[i], to, GOES_ON));
+                let compared = permutation(length, |to| sort(length, |i| keys[i], to, GOES_ON));
                 assert_eq!(digits, compared);
                 let ordered = |i: usize| keys[compared[i] as usize];
-                let again = permutation(length, |to| sort_numbers(length, ordered, to));
+                let again = permutation(length, |to| sort_numbers(length, ordered, to, GOES_ON));
                 assert!(again.iter().zip(0..).all(|(a, b)| *a == b));
             }
         }

@@ -8,16 +8,18 @@
 //! Of several errors, that of the lowest block counts, which is that of the lowest step: blocks are taken in their
 //! order, and none is taken after an error, so all blocks before it are done to their end.
 
-use super::context::{Context, Owned, STOP};
+use super::context::{Context, Owned};
+use super::failure::STOPPED;
 use super::freeze::Frozen;
+use super::stack_end::StackEnd;
 use super::work::Work;
 use crate::low::{Blocks, LowFunction};
-use diffeo_array::ir::Reduction;
+use diffeo_array::ir::{Reduction, SiteId};
 use diffeo_array::places::Told;
 use diffeo_calculus::prim::{real, RealOp};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,10 +32,14 @@ const MOST_THREADS: usize = 128;
 /// How often the first thread looks whether the run is to end, while it waits for the others.
 const TICK: Duration = Duration::from_millis(2);
 
+/// The first bit of the place of the loop in the first word of [`shape`]; there are 31 for it.
+const SITE: u32 = 33;
+
 /// A function with blocks as [`split`] is told of it, in two words.
 pub fn shape(function: &LowFunction, blocks: &Blocks) -> [i64; 2] {
     let captured = function.params.len().saturating_sub(2) as i64;
     let layout = captured | (blocks.shared as i64) << 16 | i64::from(blocks.constants) << 32;
+    let layout = layout | i64::from(blocks.site.0) << SITE;
     let results = blocks.how.iter().enumerate().map(|(i, how)| {
         let code = match how {
             Reduction::Add => 0,
@@ -84,18 +90,25 @@ struct Job {
     /// Where the results of each block go.
     results: *mut f64,
     width: usize,
+    /// The place of the loop.
+    site: SiteId,
 }
 
 impl Job {
-    /// Does a block; its status.
+    /// Does a block, unless the run is to end; its status.
     ///
     /// # Safety
-    /// The block was not done, and the context is one for it.
+    /// The block was not done, and the context is one for it, of this thread.
     unsafe fn run(&self, block: i64, context: *mut Context) -> i64 {
         let from = block * self.step;
         let to = (from + self.step).min(self.count);
         // SAFETY: `split` has these from its caller; each block has as many results as there is room for.
         unsafe {
+            // A block may be too short to poll.
+            if Context::poll(context) {
+                (*context).failure.raise(STOPPED, self.site, [0; 3]);
+                return 1;
+            }
             let results = self.results.add(block as usize * self.width);
             (self.task)(context, self.frame, from, to, results)
         }
@@ -136,7 +149,7 @@ struct SplitState {
     /// Contexts that nobody uses.
     free: Vec<Worker>,
     /// The blocks that other threads do, with the ends of their stacks.
-    open: Vec<(i64, *const AtomicUsize)>,
+    open: Vec<(i64, *const StackEnd)>,
     /// The block that failed and its context.
     failures: Vec<(i64, Worker)>,
     /// The blocks that are being done, with what counts their work.
@@ -208,7 +221,7 @@ impl SplitLoop {
             return;
         }
         let Some(mut worker) = state.free.pop() else { return };
-        let end = worker.0.stack_end() as *const AtomicUsize;
+        let end = std::ptr::from_ref(worker.0.stack_end());
         state.open.push((-1, end));
         drop(state);
         worker.0.set_constants(&self.constants);
@@ -230,15 +243,18 @@ impl SplitLoop {
     }
 
     /// Does blocks as long as there are any; gives the one that failed.
-    fn blocks_of(&self, context: &Owned, end: *const AtomicUsize, lowest: usize) -> Option<i64> {
+    fn blocks_of(&self, context: &Owned, end: *const StackEnd, lowest: usize) -> Option<i64> {
         let here = 0u8;
         let pointer = std::ptr::from_ref(&here) as usize;
         loop {
             let mut state = self.state();
             let block = self.take(&mut state, context.work().counter())?;
             let stack_end = pointer.saturating_sub(self.room).max(lowest);
-            let stack_end = if state.stop { STOP } else { stack_end };
-            context.stack_end().store(stack_end, Ordering::Relaxed);
+            context.stack_end().finish();
+            context.stack_end().begin(stack_end);
+            if state.stop {
+                context.stack_end().stop();
+            }
             if let Some(own) = state.open.iter_mut().find(|(_, other)| *other == end) {
                 own.0 = block;
             }
@@ -275,7 +291,7 @@ impl SplitState {
     fn stop_behind(&self, block: i64) {
         for (_, end) in self.open.iter().filter(|(other, _)| *other > block) {
             // SAFETY: the contexts of open blocks are live.
-            unsafe { (**end).store(STOP, Ordering::Relaxed) };
+            unsafe { (**end).stop() };
         }
     }
 }
@@ -320,7 +336,8 @@ pub(super) unsafe extern "C" fn split(
     // SAFETY: by the condition of the function; a function pointer has the size of an address.
     unsafe {
         let task = std::mem::transmute::<*const u8, BlockTask>(task);
-        let job = Job { task, frame, count, step, blocks, results: room, width };
+        let site = SiteId((layout as u64 >> SITE) as u32);
+        let job = Job { task, frame, count, step, blocks, results: room, width, site };
         let done = at_once(context, &job, layout)
             .unwrap_or_else(|first| (first..blocks).all(|block| job.run(block, context) == 0));
         if !done {
@@ -349,7 +366,7 @@ unsafe fn at_once(context: *mut Context, job: &Job, layout: i64) -> Result<bool,
         return Err(0);
     }
     let shared = (layout >> 16 & 0xFFFF) as usize;
-    let uses_constants = layout >> 32 != 0;
+    let uses_constants = layout >> 32 & 1 != 0;
     let helpers = (threads - 1).min(job.blocks as usize - 1);
     let Some(pool) = pool(threads - 1) else { return Err(0) };
     let here = 0u8;
@@ -456,10 +473,18 @@ unsafe fn work(region: &SplitLoop, context: *mut Context) -> i64 {
     }
     let mut state = region.state();
     while !state.open.is_empty() {
-        // SAFETY: the context is live.
-        if !state.stop && unsafe { Context::stopped(context) } {
-            state.stop = true;
-            state.stop_behind(-2);
+        if !state.stop {
+            drop(state);
+            // SAFETY: this is the thread of the run, and nothing borrows the context.
+            let stop = unsafe { Context::poll(context) };
+            state = region.state();
+            state.stop |= stop;
+            if state.stop {
+                state.stop_behind(-2);
+            }
+            if state.open.is_empty() {
+                break;
+            }
         }
         let waited = region.idle.wait_timeout(state, TICK);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;

@@ -421,8 +421,8 @@ fn real_operations_are_those_of_the_table() {
     }
 }
 
-/// Sums of `1/(i+1)`, counting and reducing in different ways.
-fn loops() -> LowModule {
+/// Sums of `1/(i+1)`, counting and reducing in different ways, in loops that poll every so many steps.
+fn loops(every: i64) -> LowModule {
     let mut b = FunctionBuild::entry();
     let (data, n) = (b.arg(LowTy::Ptr, 0), b.arg(LowTy::Int, 1));
     // The sum, the largest and the smallest, in any order.
@@ -444,6 +444,9 @@ fn loops() -> LowModule {
             independent: true,
             separate: true,
             reductions: vec![(acc, how)],
+            most: i64::MAX,
+            every,
+            site: SiteId(0),
         })));
         b.result(LowTy::Real, r(acc));
     }
@@ -468,6 +471,9 @@ fn loops() -> LowModule {
         independent: false,
         separate: false,
         reductions: vec![],
+        most: i64::MAX,
+        every,
+        site: SiteId(0),
     })));
     b.result(LowTy::Int, r(last));
     b.result(LowTy::Int, r(end));
@@ -510,8 +516,11 @@ fn loops() -> LowModule {
         independent: true,
         separate: true,
         reductions: vec![],
+        most: i64::MAX,
+        every,
+        site: SiteId(0),
     })));
-    module(vec![b.function("main", false, false)], &[], &[])
+    module(vec![b.function("main", every > 0, false)], &[], &[])
 }
 
 #[test]
@@ -519,15 +528,15 @@ fn loops_and_branches() {
     if !compiler() {
         return;
     }
-    for mut state in CMachine::both(&[loops()]) {
-        for n in [1, 2, 3, 100, 1001] {
+    for mut state in CMachine::both(&[0, 1, 3, 64].map(loops)) {
+        for (program, n) in (0..4).flat_map(|program| [1, 2, 3, 100, 1001].map(|n| (program, n))) {
             for nan in [None, Some(n / 2), Some(n - 1)] {
                 let mut data: Vec<f64> = (0..n).map(|i| ((i * 37) % 101) as f64 - 50.0).collect();
                 if let Some(i) = nan {
                     data[i] = f64::NAN;
                 }
                 let before = data.clone();
-                let got = state.call::<6>(0, &[data.as_mut_ptr() as u64, n as u64]).unwrap();
+                let got = state.call::<6>(program, &[data.as_mut_ptr() as u64, n as u64]).unwrap();
                 let sum: f64 = before.iter().sum();
                 let max =
                     before.iter().fold(f64::NEG_INFINITY, |a, x| real::eval(RealOp::Max, a, *x));
@@ -1028,6 +1037,9 @@ fn blocks() -> Vec<LowModule> {
         independent: false,
         separate: false,
         reductions: vec![],
+        most: i64::MAX,
+        every: 0,
+        site: SiteId(0),
     })));
     b.push(Stmt::Set(sum, Expr::Copy(Operand::Real(0.0))));
     let (cell, layout, end) = (b.reg(LowTy::Ptr), b.reg(LowTy::Int), b.reg(LowTy::Bool));
@@ -1080,6 +1092,9 @@ fn blocks() -> Vec<LowModule> {
         independent: false,
         separate: false,
         reductions: vec![],
+        most: i64::MAX,
+        every: 0,
+        site: SiteId(0),
     })));
     let sum = b.set(LowTy::Int, Expr::Copy(Operand::Int(0)));
     b.push(Stmt::Set(tuples, Expr::Load(LowTy::Ptr, at(r(stack), STACK_DATA))));
@@ -1096,6 +1111,9 @@ fn blocks() -> Vec<LowModule> {
         independent: false,
         separate: false,
         reductions: vec![],
+        most: i64::MAX,
+        every: 0,
+        site: SiteId(0),
     })));
     b.result(LowTy::Int, r(sum));
     b.push(runtime(&[], Runtime::Free, &[r(stack)]));

@@ -10,11 +10,11 @@ use diffeo_calculus::prim::{IntOp, RealOp, Rounding};
 use diffeo_codegen::cranelift::{text, CraneliftOptions};
 use diffeo_codegen::engine::{Cpu, Instance, RunOptions};
 use diffeo_codegen::low::{
-    Address, Binary, Checked, Compare, Expr, For, Layout, LowTy, Operand, Raise, Reg, Runtime,
-    Stmt, Unary, COUNT, DATA, FIELDS,
+    Address, Binary, Checked, Compare, Expr, For, FunctionId, Layout, LowTy, Operand, Raise, Reg,
+    Runtime, Stmt, Unary, COUNT, DATA, FIELDS,
 };
 use low::{at, call, compiled, instance, ints, module, r, reals, run, set, value, Build};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -442,6 +442,9 @@ fn nested_loops_with_break() {
         independent: false,
         separate: false,
         reductions: Vec::new(),
+        most: i64::MAX,
+        every: 0,
+        site: SiteId(0),
     }));
     let body = vec![
         set(i, Expr::Copy(Operand::Int(0))),
@@ -470,9 +473,10 @@ fn nested_loops_with_break() {
     }
 }
 
-#[test]
-fn for_counts_from_and_to_and_reduces() {
+/// Of the numbers of a range: the sum, and the last one, or -77; polls every so many steps.
+fn counted(every: i64) -> diffeo_codegen::low::LowModule {
     let mut f = Build::new("f", &[LowTy::Int, LowTy::Int], &[LowTy::Real, LowTy::Int]);
+    f = if every > 0 { f.fallible() } else { f };
     let (i, x, sum, last) =
         (f.reg(LowTy::Int), f.reg(LowTy::Real), f.reg(LowTy::Real), f.reg(LowTy::Int));
     let body = vec![
@@ -490,16 +494,64 @@ fn for_counts_from_and_to_and_reduces() {
             independent: true,
             separate: true,
             reductions: vec![(sum, Reduction::Add)],
+            most: i64::MAX,
+            every,
+            site: SiteId(8),
         })),
         Stmt::Return(vec![r(sum), r(last)]),
     ];
-    let mut program = instance(module(vec![f.body(body)], Vec::new()));
-    for (from, to) in [(0, 10), (5, 5), (6, 5), (-3, 2), (i64::MAX - 2, i64::MAX)] {
-        let found = run(&mut program, &ints(&[from, to]), 2).unwrap();
-        let expected: f64 = (from..to).map(|i| i as f64).sum();
-        assert_eq!(f64::from_bits(found[0]), expected, "{from}..{to}");
-        assert_eq!(found[1] as i64, if from < to { to - 1 } else { -77 });
+    module(vec![f.body(body)], Vec::new())
+}
+
+#[test]
+fn for_counts_from_and_to_and_reduces() {
+    for every in [0, 1, 4, 64] {
+        let mut program = instance(counted(every));
+        for (from, to) in [(0, 10), (5, 5), (6, 5), (-3, 2), (0, 128), (i64::MAX - 2, i64::MAX)] {
+            let found = run(&mut program, &ints(&[from, to]), 2).unwrap();
+            let expected: f64 = (from..to).map(|i| i as f64).sum();
+            assert_eq!(f64::from_bits(found[0]), expected, "{from}..{to}");
+            assert_eq!(found[1] as i64, if from < to { to - 1 } else { -77 });
+        }
     }
+}
+
+#[test]
+fn a_counted_loop_polls() {
+    let mut program = instance(counted(1 << 12));
+    program.set_limits(Limits::after(Duration::from_millis(50)));
+    let stopped = run(&mut program, &ints(&[0, i64::MAX]), 2).unwrap_err();
+    assert_eq!(stopped.exceeded, Some(Exceeded::Time(Duration::from_millis(50))));
+    assert_eq!((stopped.raise, stopped.site), (Raise::Stopped, SiteId(8)));
+}
+
+thread_local! {
+    /// How often a run has asked.
+    static ASKED: Cell<i32> = const { Cell::new(0) };
+}
+
+#[test]
+fn a_run_asks_its_host() {
+    // The first two times it goes on.
+    fn host() -> Option<Exceeded> {
+        ASKED.set(ASKED.get() + 1);
+        (ASKED.get() > 2).then_some(Exceeded::Interrupt)
+    }
+    let limits = Limits { host: Some(host), ..Limits::default() };
+    for (module, args) in [(counted(1 << 12), 2), (endless(), 0), (spin(), 0)] {
+        ASKED.set(0);
+        let mut program = instance(module);
+        program.set_limits(limits.clone());
+        let stopped = run(&mut program, &ints(&[0, i64::MAX])[..args], args).unwrap_err();
+        assert_eq!(stopped.exceeded, Some(Exceeded::Interrupt));
+        assert_eq!((stopped.raise, ASKED.get()), (Raise::Stopped, 3));
+    }
+    // One that nobody stops ends by itself.
+    ASKED.set(i32::MIN);
+    let mut program = instance(counted(1 << 12));
+    program.set_limits(limits);
+    let found = run(&mut program, &ints(&[0, 1 << 30]), 2).unwrap();
+    assert_eq!(found[1], (1 << 30) - 1);
 }
 
 #[test]
@@ -569,6 +621,9 @@ fn an_arm_that_leaves_may_stand_last() {
         independent: false,
         separate: false,
         reductions: Vec::new(),
+        most: i64::MAX,
+        every: 0,
+        site: SiteId(0),
     }));
     let body = vec![
         set(y, Expr::Copy(Operand::Int(7))),
@@ -673,6 +728,9 @@ fn freeing_is_not_recursive_and_leaves_nothing() {
             independent: false,
             separate: false,
             reductions: Vec::new(),
+            most: i64::MAX,
+            every: 0,
+            site: SiteId(0),
         })),
         runtime(&[], Runtime::Free, &[r(list)]),
         Stmt::Return(vec![]),
@@ -709,6 +767,9 @@ fn stacks() {
             independent: false,
             separate: false,
             reductions: Vec::new(),
+            most: i64::MAX,
+            every: 0,
+            site: SiteId(0),
         }))
     };
     let body = vec![
@@ -833,6 +894,16 @@ fn endless() -> diffeo_codegen::low::LowModule {
         ),
     ])];
     module(vec![f.body(body)], Vec::new())
+}
+
+/// Calls a recursive function again and again.
+fn spin() -> diffeo_codegen::low::LowModule {
+    let f = Build::new("f", &[], &[]).fallible();
+    let call =
+        Stmt::Call { results: vec![], function: FunctionId(1), args: vec![], site: SiteId(6) };
+    let f = f.body(vec![Stmt::Loop(vec![call])]);
+    let g = Build::new("g", &[], &[]).recursive(7).body(vec![Stmt::Return(vec![])]);
+    module(vec![f, g], Vec::new())
 }
 
 #[test]

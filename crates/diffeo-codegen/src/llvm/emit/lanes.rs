@@ -124,6 +124,27 @@ impl Emitter<'_, '_> {
         for r in &plan.kept {
             self.line(format_args!("store ptr null, ptr %k{}.{}", plan.number, r.0));
         }
+        // Digits do not depend on where it polls: lanes are combined behind all of it.
+        let every = (step.every as u64).next_multiple_of(u64::from(width)) as i64;
+        self.in_strips(step, every, [from, to], |e, from, to| {
+            e.strip_of_lanes(step, plan, from, to)
+        });
+        for (register, how) in &step.reductions {
+            self.reduce_lanes(*register, *how, plan);
+        }
+        let release = scratch::release_of(self.shared.module);
+        for r in &plan.kept {
+            let block = self.compute(format_args!("load ptr, ptr %k{}.{}", plan.number, r.0));
+            if let Some(FunctionId(f)) = release {
+                self.shared.called.insert(f as usize);
+                self.line(format_args!("call fastcc void @f{f}(ptr %context, ptr {block})"));
+            }
+        }
+    }
+
+    /// Emits steps, of which there is at least one.
+    fn strip_of_lanes(&mut self, step: &For, plan: &Rc<LanePlan>, from: &str, to: &str) {
+        let width = plan.width;
         let mut numbers = String::from("<");
         for lane in 0..width {
             let comma = if lane == 0 { "" } else { ", " };
@@ -152,15 +173,8 @@ impl Emitter<'_, '_> {
             reduced,
             copied: Vec::new(),
         });
-        if plan.poll > 0 {
-            // The index of the last lane takes every value of the last bits, those of the lane aside.
-            let last = self.compute(format_args!("or i64 {index}, {}", width - 1));
-            self.set(step.index, last);
-            self.list(&step.body[..plan.poll]);
-            self.set(step.index, index.clone());
-        }
         self.copy_rows(step.index);
-        self.list(&step.body[plan.poll..]);
+        self.list(&step.body);
         self.reduced.truncate(around);
         self.lanes = None;
         self.jump(&latch);
@@ -169,17 +183,6 @@ impl Emitter<'_, '_> {
         let again = self.compute(format_args!("icmp slt i64 {next}, {to}"));
         self.line(format_args!("br i1 {again}, label %{body}, label %{exit}"));
         self.begin(exit);
-        for (register, how) in &step.reductions {
-            self.reduce_lanes(*register, *how, plan);
-        }
-        let release = scratch::release_of(self.shared.module);
-        for r in &plan.kept {
-            let block = self.compute(format_args!("load ptr, ptr %k{}.{}", plan.number, r.0));
-            if let Some(FunctionId(f)) = release {
-                self.shared.called.insert(f as usize);
-                self.line(format_args!("call fastcc void @f{f}(ptr %context, ptr {block})"));
-            }
-        }
     }
 
     /// Combines a reduced register with what the lanes have.

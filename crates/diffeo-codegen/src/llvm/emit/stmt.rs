@@ -184,11 +184,57 @@ impl Emitter<'_, '_> {
 
     pub(super) fn count(&mut self, step: &For) {
         let (from, to) = (self.operand(step.from), self.operand(step.to));
+        self.in_strips(step, step.every, [&from, &to], |e, from, to| e.strip(step, from, to));
+    }
+
+    /// Strip-mines a loop that polls: `steps` emits the steps of a strip, of which there is at least one.
+    pub(super) fn in_strips(
+        &mut self,
+        step: &For,
+        every: i64,
+        [from, to]: [&str; 2],
+        steps: impl FnOnce(&mut Self, &str, &str),
+    ) {
+        let exit = self.label();
+        let enters = self.compute(format_args!("icmp slt i64 {from}, {to}"));
+        let first = self.label();
+        self.line(format_args!("br i1 {enters}, label %{first}, label %{exit}"));
+        let before = self.block.clone().unwrap_or_default();
+        self.begin(first.clone());
+        if every == 0 {
+            steps(self, from, to);
+            self.jump(&exit);
+            return self.begin(exit);
+        }
+        let (start, end) = (self.name(), self.name());
+        let poll = self.label();
+        self.line(format_args!("{start} = phi i64 [ {from}, %{before} ], [ {end}, %{poll} ]"));
+        let left = self.compute(format_args!("sub i64 {to}, {start}"));
+        let many = self.compute(format_args!("icmp sgt i64 {left}, {every}"));
+        let steps_now = self.compute(format_args!("select i1 {many}, i64 {every}, i64 {left}"));
+        self.line(format_args!("{end} = add i64 {start}, {steps_now}"));
+        steps(self, &start, &end);
+        let ask = self.label();
+        self.line(format_args!("br i1 {many}, label %{ask}, label %{exit}"));
+        self.begin(ask);
+        let stop = self.poll();
+        let stopped = self.label();
+        self.line(format_args!(
+            "br i1 {stop}, label %{stopped}, label %{poll}, !prof !{FIRST_RARE}"
+        ));
+        self.begin(stopped);
+        self.raise(&Raise::Stopped, &[], step.site);
+        self.begin(poll);
+        self.jump(&first);
+        self.begin(exit);
+    }
+
+    /// Emits steps, of which there is at least one.
+    fn strip(&mut self, step: &For, from: &str, to: &str) {
         let [body, latch, exit] = [(); 3].map(|()| self.label());
         let (index, next) = (self.name(), self.name());
         let before = self.block.clone().unwrap_or_default();
-        let enters = self.compute(format_args!("icmp slt i64 {from}, {to}"));
-        self.line(format_args!("br i1 {enters}, label %{body}, label %{exit}"));
+        self.jump(&body);
         self.begin(body.clone());
         self.line(format_args!("{index} = phi i64 [ {from}, %{before} ], [ {next}, %{latch} ]"));
         self.set(step.index, index.clone());
@@ -357,6 +403,22 @@ impl Emitter<'_, '_> {
         self.compute(format_args!("load atomic i64, ptr {at} monotonic, align 8"))
     }
 
+    /// Whether the run is to end.
+    fn poll(&mut self) -> String {
+        let end = self.stack_end();
+        let due = self.compute(format_args!("icmp uge i64 {end}, {}", runtime::ASK as i64));
+        let (ask, go_on) = (self.label(), self.label());
+        let before = self.block.clone().unwrap_or_default();
+        self.line(format_args!("br i1 {due}, label %{ask}, label %{go_on}, !prof !{FIRST_RARE}"));
+        self.begin(ask.clone());
+        let name = self.import(runtime::function(Runtime::Poll));
+        let stop = self.compute(format_args!("call i64 @{name}(ptr %context)"));
+        let stop = self.compute(format_args!("icmp ne i64 {stop}, 0"));
+        self.jump(&go_on);
+        self.begin(go_on);
+        self.compute(format_args!("phi i1 [ false, %{before} ], [ {stop}, %{ask} ]"))
+    }
+
     /// The test of a recursive function: whether the stack is used up, or the run is to end.
     pub(super) fn test_stack(&mut self) {
         let Some(site) = self.function.recursive else { return };
@@ -366,8 +428,13 @@ impl Emitter<'_, '_> {
         let args = format!("metadata !{name}");
         let pointer = self.intrinsic("", "i64", "llvm.read_register.i64", "metadata", &args);
         let over = self.compute(format_args!("icmp ult i64 {pointer}, {end}"));
-        let (stop, go_on) = (self.label(), self.label());
-        self.line(format_args!("br i1 {over}, label %{stop}, label %{go_on}, !prof !{FIRST_RARE}"));
+        let (ask, stop, go_on) = (self.label(), self.label(), self.label());
+        self.line(format_args!("br i1 {over}, label %{ask}, label %{go_on}, !prof !{FIRST_RARE}"));
+        self.begin(ask);
+        let name = self.import(runtime::deep());
+        let deep = self.compute(format_args!("call i64 @{name}(ptr %context)"));
+        let deep = self.compute(format_args!("icmp ne i64 {deep}, 0"));
+        self.line(format_args!("br i1 {deep}, label %{stop}, label %{go_on}"));
         self.begin(stop);
         self.raise(&Raise::Stopped, &[], site);
         self.begin(go_on);
@@ -422,8 +489,7 @@ impl Emitter<'_, '_> {
     /// An operation of the runtime; its result.
     fn runtime(&mut self, op: Runtime, args: &[Operand]) -> Option<String> {
         if op == Runtime::Poll {
-            let end = self.stack_end();
-            return Some(self.compute(format_args!("icmp eq i64 {end}, {}", runtime::STOP as i64)));
+            return Some(self.poll());
         }
         let function = runtime::function(op);
         let name = self.import(function);

@@ -7,14 +7,17 @@
 //! | `peel.rs` | peels first steps of loops |
 //! | `outline.rs` | makes functions of large parts of long ones |
 //! | `scratch.rs` | reuses arrays that each step of a loop makes |
+//! | `polls.rs` | decides where the program polls whether it is to end |
 
 mod merge_functions;
 mod outline;
 mod peel;
+mod polls;
 pub(crate) mod scratch;
 mod strip_mine;
 
 use super::LowModule;
+pub(crate) use polls::{polled, MOST_POLLED};
 
 /// What the passes are told.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -56,4 +59,5 @@ pub const PASSES: &[Pass] = &[
             }
         },
     },
+    Pass { name: "polls", run: |module, _| polls::polls(module) },
 ];

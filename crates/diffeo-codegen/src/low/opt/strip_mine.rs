@@ -15,6 +15,7 @@
 use crate::low::visit::{occurrences, operands_of};
 use crate::low::{
     Address, Binary, Compare, Expr, For, LowFunction, LowTy, Operand, Raise, Reg, Runtime, Stmt,
+    NOWHERE,
 };
 use diffeo_base::deep;
 use hashbrown::{HashMap, HashSet};
@@ -99,6 +100,7 @@ impl Tile<'_> {
         self.registers.push(LowTy::Int);
         let index = Reg(self.registers.len() as u32 - 1);
         let mut body = Vec::new();
+        let mut site = NOWHERE;
         let start = Expr::Binary(Binary::ShiftLeft, Operand::Reg(index), Operand::Int(BITS));
         let start = self.set(LowTy::Int, start, &mut body);
         let next = Expr::Binary(Binary::IntAdd, start, Operand::Int(PART));
@@ -106,7 +108,8 @@ impl Tile<'_> {
         let whole = self.set(LowTy::Bool, Expr::Compare(Compare::IntLt, next, to), &mut body);
         let end = self.set(LowTy::Int, Expr::Select(whole, next, to), &mut body);
         for step in loops {
-            body.push(Stmt::For(Box::new(For { from: start, to: end, ..step })));
+            site = step.site;
+            body.push(Stmt::For(Box::new(For { from: start, to: end, most: PART, ..step })));
         }
         tiles.push(Stmt::For(Box::new(For {
             index,
@@ -116,6 +119,9 @@ impl Tile<'_> {
             independent: false,
             separate: false,
             reductions: Vec::new(),
+            most: i64::MAX,
+            every: 0,
+            site,
         })));
         let mut larges = larges.into_iter();
         match larges.next().filter(|_| everywhere) {

@@ -13,7 +13,7 @@ use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_codegen::c::compiler::Compiler;
 use diffeo_codegen::engine::{CompileError, Compiled, Instance, RunOptions};
-use diffeo_codegen::memory::{self, Polls, Splitting};
+use diffeo_codegen::memory::{self, Splitting};
 use diffeo_codegen::{c, cranelift, llvm, low};
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -264,8 +264,8 @@ fn compile_by_cranelift(module: &Arc<low::LowModule>) -> Result<Compiled, Compil
 /// By Cranelift, where every loop that can be is done by several threads, and every function cut that can be, however small
 /// they are.
 fn threads(program: &TargetProgram) -> Ran {
-    let (polls, splitting) = (Polls::All, Splitting::ALWAYS);
-    let options = memory::MemoryOptions { polls, splitting, reuse: true, long: 8 };
+    let splitting = Splitting::ALWAYS;
+    let options = memory::MemoryOptions { splitting, reuse: true, long: 8 };
     let module = memory::lower_with(program.flat.clone(), options);
     match compile_by_cranelift(&Arc::new(module)) {
         Ok(compiled) => call_on(NonZeroUsize::new(3), program, compiled),

@@ -80,8 +80,6 @@ pub(in crate::llvm::emit) struct LanePlan {
     pub kept: Vec<Reg>,
     /// The sizes of blocks, as far as they are known before the loop: numbers to be multiplied.
     pub sizes: Vec<Vec<Operand>>,
-    /// How many statements at the beginning of the body poll whether the run is to end.
-    pub poll: usize,
     /// The number of the plan in its function.
     pub number: usize,
 }
@@ -167,13 +165,12 @@ impl PlanCx<'_> {
         if !step.separate || light || !self.is_closed(step) {
             return None;
         }
-        let poll = polls(step);
         // Without inner loops, the next steps can begin before these are finished.
         let width = if innermost { self.width / 2 } else { self.width };
         let least = if innermost || self.eager { 1 } else { width / 2 };
         let mut walk = LaneAnalysis {
             cx: self,
-            plan: LanePlan { width, least, poll, ..LanePlan::default() },
+            plan: LanePlan { width, least, ..LanePlan::default() },
             set: HashSet::new(),
             exprs: HashMap::new(),
             products: HashMap::new(),
@@ -188,7 +185,7 @@ impl PlanCx<'_> {
             deepest: 0,
             costs: BTreeMap::new(),
         };
-        let body = &step.body[poll..];
+        let body = &step.body[..];
         body.iter().for_each(|stmt| {
             occurrences(stmt, &mut |r, set| {
                 if set {
@@ -319,22 +316,6 @@ fn addition(stmts: &[Stmt]) -> Option<Addition> {
     };
     let same = from == to && a == old && stored == sum && *value != Operand::Reg(*old);
     same.then_some(Addition { address: *to, old: *old, sum: *sum, value: *value })
-}
-
-/// How many statements at the beginning of a body ask now and then whether the run is to end.
-fn polls(step: &For) -> usize {
-    let index = Operand::Reg(step.index);
-    match &step.body[..] {
-        [Stmt::Set(bits, Expr::Binary(Binary::And, a, _)), Stmt::Set(due, Expr::Compare(_, b, _)), Stmt::If(c, ask, _), ..]
-            if *a == index
-                && *b == Operand::Reg(*bits)
-                && *c == Operand::Reg(*due)
-                && matches!(ask.first(), Some(Stmt::Runtime { op: Runtime::Poll, .. })) =>
-        {
-            3
-        }
-        _ => 0,
-    }
 }
 
 /// A walk over the body of a loop, again and again until the classes stay.
