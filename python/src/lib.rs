@@ -7,6 +7,7 @@
 //! | `taken.rs` | what a program gives as Python's values |
 //! | `plot.rs` | plots, which notebooks draw |
 //! | `sample.rs` | draws from posterior distributions |
+//! | `signals.rs` | signals that come while a call runs |
 //! | `xla.rs` | functions as custom calls of XLA, for JAX |
 //! | `server.rs` | what editors and notebooks ask about a text |
 //! | `error.rs` | exceptions |
@@ -17,27 +18,26 @@ mod plot;
 mod program;
 mod sample;
 mod server;
+mod signals;
 mod taken;
 mod xla;
 
 use pyo3::prelude::*;
 
-/// The compiled part of the package `diffeo`.
 /// Looks for an LLVM in this folder, too.
 #[pyfunction]
 fn look_for_llvm_in(folder: std::path::PathBuf) {
     diffeo::also_look_for_llvm_in(folder);
 }
 
+/// The compiled part of the package `diffeo`.
 #[pymodule]
 fn _diffeo(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    program::watch_interrupts();
     module.add_class::<program::PyProgram>()?;
     module.add_class::<program::PyFunction>()?;
     module.add_class::<plot::Plot>()?;
     module.add_class::<server::Server>()?;
     module.add_function(wrap_pyfunction!(look_for_llvm_in, module)?)?;
-    module.add_function(wrap_pyfunction!(program::interrupt, module)?)?;
     module.add_function(wrap_pyfunction!(server::is_unfinished, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

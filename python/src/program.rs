@@ -2,37 +2,13 @@
 
 use crate::error::{error, message};
 use crate::given::{Given, ValuePath};
-use crate::taken;
+use crate::{signals, taken};
 use diffeo::{Engine, HostOptions, Kinks, Report, Spelling, Type, Value};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::thread::ThreadId;
+use std::sync::Arc;
 use std::time::Duration;
-
-/// Set by Ctrl-C while a call of the main thread runs.
-static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-
-/// The thread that has imported the package: Python handles signals on its main thread.
-static MAIN: OnceLock<ThreadId> = OnceLock::new();
-
-/// Has Ctrl-C noted, beside what Python does about it.
-pub fn watch_interrupts() {
-    MAIN.get_or_init(|| std::thread::current().id());
-    let flag = INTERRUPT.get_or_init(Arc::default);
-    // Where that is not possible, a call ends before Python hears of Ctrl-C.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, flag.clone());
-}
-
-/// Ends the call of the main thread that runs, as Ctrl-C does: for hosts that handle signals in another way.
-#[pyfunction]
-pub fn interrupt() {
-    if let Some(flag) = INTERRUPT.get() {
-        flag.store(true, Ordering::Relaxed);
-    }
-}
 
 /// A program of Diffeo.
 #[pyclass(name = "Program", frozen, module = "diffeo._diffeo")]
@@ -218,16 +194,6 @@ pub struct PyFunction {
 }
 
 impl PyFunction {
-    /// What Ctrl-C sets from now on, for a call of the main thread.
-    pub fn interrupt_flag() -> Option<Arc<AtomicBool>> {
-        let main = MAIN.get() == Some(&std::thread::current().id());
-        let flag = INTERRUPT.get().filter(|_| main).cloned();
-        if let Some(flag) = &flag {
-            flag.store(false, Ordering::Relaxed);
-        }
-        flag
-    }
-
     fn derived(
         &self,
         py: Python<'_>,
@@ -293,16 +259,7 @@ impl PyFunction {
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut given = Given::new(py, self.inner.types());
         let argument = self.argument(&mut given, args)?;
-        let flag = PyFunction::interrupt_flag();
-        let result = py.detach(|| self.inner.evaluate_until(&argument, flag));
-        let value = match result {
-            Ok(value) => value,
-            Err(e) if e.is_interrupt() => {
-                py.check_signals()?;
-                return Err(PyKeyboardInterrupt::new_err(e.to_string()));
-            }
-            Err(e) => return Err(error(py, &e)),
-        };
+        let value = signals::call(py, |host| self.inner.evaluate_asking(&argument, host))?;
         drop(given);
         let program = self.program.bind(py).get();
         taken::value(py, value, program.classes.bind(py))

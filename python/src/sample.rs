@@ -2,14 +2,14 @@
 
 use crate::error::{error, message};
 use crate::given::{Given, ValuePath};
-use crate::program::PyFunction;
-use crate::taken;
+use crate::{signals, taken};
 use diffeo::{
     Array, Chain, Method, Names, SampleOptions, Samples, Step, Summary, Type, Value, Variable,
 };
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 /// The options that keyword arguments name.
@@ -150,10 +150,8 @@ pub fn sample<'py>(
     given: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut options = options(given, function.options().clone())?;
-    let flag = PyFunction::interrupt_flag();
-    if let Some(flag) = &flag {
-        options.host.interrupt = Some(flag.clone());
-    }
+    let flag = Arc::<AtomicBool>::default();
+    options.host.interrupt = Some(flag.clone());
     let (program, name) = (function.program(), function.name());
     let names = Names {
         density: name,
@@ -169,16 +167,8 @@ pub fn sample<'py>(
             kept.value(data, &ty, &ValuePath(format!("the data of {name}")))?
         }
     };
-    let sampled = py.detach(|| program.sample(name, &data, &options));
+    let samples = signals::work(py, &flag, || program.sample(name, &data, &options))?;
     drop(kept);
-    let samples = match sampled {
-        Ok(samples) => samples,
-        Err(e) if e.is_interrupt() => {
-            py.check_signals()?;
-            return Err(PyKeyboardInterrupt::new_err(e.to_string()));
-        }
-        Err(e) => return Err(error(py, &e)),
-    };
     let out = PyDict::new(py);
     out.set_item("posterior", draws(py, &samples, &samples.parameters, |c| &c.values)?)?;
     out.set_item("predictions", draws(py, &samples, &samples.predictions, |c| &c.predictions)?)?;

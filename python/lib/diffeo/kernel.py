@@ -4,13 +4,9 @@ A cell has definitions, and an expression behind them whose value is shown. Late
 define their names anew: what uses them sees the new ones.
 """
 
-import contextlib
 import json
 import os
-import signal
-import socket
 import sys
-import threading
 import time
 
 from ipykernel.kernelbase import Kernel
@@ -27,36 +23,6 @@ _ENGINE = "jit"
 _EVERY = 0.2
 
 _KINDS = {3: "function", 6: "instance", 9: "module", 13: "class", 20: "class", 21: "instance"}
-
-
-@contextlib.contextmanager
-def _interruptible():
-    """Has SIGINT end the program that runs. Python itself only hears of it afterwards."""
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
-    try:
-        before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
-    except ValueError:
-        # Not the main thread: there are no signals here.
-        ours.close()
-        theirs.close()
-        yield
-        return
-
-    def watch():
-        while number := ours.recv(1):
-            if number[0] == signal.SIGINT:
-                _diffeo.interrupt()
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(before)
-        theirs.close()
-        watcher.join()
-        ours.close()
 
 
 class DiffeoKernel(Kernel):
@@ -87,8 +53,7 @@ class DiffeoKernel(Kernel):
     ):
         definitions, line, expression = split(code)
         try:
-            with _interruptible():
-                self._execute(definitions, line, expression, silent)
+            self._execute(definitions, line, expression, silent)
         except Error as error:
             return self._failed(error, line, silent)
         except KeyboardInterrupt:

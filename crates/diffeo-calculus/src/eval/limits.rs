@@ -20,7 +20,8 @@ pub struct Limits {
     /// How many threads may work for it: if nothing is given, what the variable RAYON_NUM_THREADS of the environment
     /// says, or as many as there are processors. Only compiled code uses more than one.
     pub threads: Option<NonZeroUsize>,
-    /// Tells of a bound that is reached, where there is no clock and no other thread, as in a browser's worker.
+    /// Tells of a bound that is reached. Only the thread of the run asks: where there is no clock and no other thread, as
+    /// in a browser's worker, or where the host has to be asked on a thread of its own, as Python about signals.
     pub host: Option<fn() -> Option<Exceeded>>,
 }
 

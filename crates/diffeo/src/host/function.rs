@@ -13,7 +13,7 @@ use crate::pipeline::{self, Backend};
 use crate::session::Engine;
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{
-    Event, Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError, RuntimeWarning,
+    Event, Exceeded, Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError, RuntimeWarning,
 };
 use diffeo_calculus::outside::{asked, derivative_by, Asked, By};
 use diffeo_calculus::ty::Ty;
@@ -29,6 +29,9 @@ use std::time::{Duration, Instant};
 
 /// What a program reports with `progress`: its label, how much there is to do, how much is done.
 pub type Report<'r> = diffeo_calculus::eval::Progress<'r>;
+
+/// How long a call waits at most, before it looks again whether its code is there.
+const MOST_PAUSE: Duration = Duration::from_millis(2);
 
 /// Takes lines, on any thread.
 pub type Lines = Arc<dyn Fn(&str) + Send + Sync>;
@@ -445,7 +448,29 @@ impl Function {
     ) -> Result<Value<'static>, Error> {
         let mut limits = self.0.options.limits();
         limits.interrupt = interrupt.or(limits.interrupt);
-        if let Some(native) = self.0.native.get_or_init(|| self.compile()).as_ref() {
+        self.evaluate_within(argument, limits)
+    }
+
+    /// As [`Function::evaluate`]; while it runs, it asks now and then, on this thread, which bound is reached.
+    ///
+    /// # Errors
+    /// As for [`Function::evaluate`].
+    pub fn evaluate_asking(
+        &self,
+        argument: &Value<'_>,
+        host: Option<fn() -> Option<Exceeded>>,
+    ) -> Result<Value<'static>, Error> {
+        self.evaluate_within(argument, Limits { host, ..self.0.options.limits() })
+    }
+
+    fn evaluate_within(
+        &self,
+        argument: &Value<'_>,
+        limits: Limits,
+    ) -> Result<Value<'static>, Error> {
+        let native = self.native_within(&limits);
+        let native = native.map_err(|bound| Error::new(bound.code(), bound.message()))?;
+        if let Some(native) = native {
             match self.compiled(native, argument, limits.clone())? {
                 Ok(value) => return Ok(value),
                 Err(printed) => return self.evaluated(argument, printed, limits),
@@ -475,6 +500,25 @@ impl Function {
         })
     }
 
+    /// The machine code, if there is some. Where the call is bounded, another thread compiles; it goes on if the call
+    /// ends before, because compilers cannot be stopped, and the next call finds what it has made.
+    fn native_within(&self, limits: &Limits) -> Result<Option<&Native>, Exceeded> {
+        let limits = Limits { memory: None, ..limits.clone() };
+        let done = || self.0.native.get().is_some();
+        if !limits.is_none() && !done() {
+            let own = self.clone();
+            let compile = move || _ = own.prepare();
+            let worker = std::thread::Builder::new().name("diffeo-compile".into()).spawn(compile);
+            let mut pause = Duration::from_micros(100);
+            while worker.as_ref().is_ok_and(|worker| !worker.is_finished()) {
+                limits.check()?;
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(MOST_PAUSE);
+            }
+        }
+        Ok(self.0.native.get_or_init(|| self.compile()).as_ref())
+    }
+
     fn compile(&self) -> Option<Native> {
         let options = &self.0.options;
         let backend = match options.engine {
@@ -484,22 +528,22 @@ impl Function {
             engine => engine.backend()?,
         };
         let (place, limits) = (self.0.place, Limits::default());
-        self.0.program.world.with(move |world| {
+        let (low, interface) = self.0.program.world.with(move |world| {
             let Entry { program, global, .. } = &world.definitions[place].entry;
             let lowered = pipeline::flat(program, *global, &mut |_| {}).ok()?;
             let Lowered { module, interface } = lowered;
             let low = pipeline::low(module, backend.lowering());
-            let compile = |backend| pipeline::compile(&low, backend, Cpu::Host, &limits).ok();
-            let compiled = match compile(backend) {
-                None if options.engine == Engine::Auto => {
-                    let low = pipeline::low(low.flat.clone(), Backend::Jit.lowering());
-                    pipeline::compile(&low, Backend::Jit, Cpu::Host, &limits).ok()?
-                }
-                compiled => compiled?,
-            };
-            let interface = postcard::to_stdvec(&interface).ok()?;
-            Some(Native { compiled: Arc::new(compiled), interface, pool: Mutex::default() })
-        })
+            Some((low, postcard::to_stdvec(&interface).ok()?))
+        })?;
+        // Others may use the program meanwhile.
+        let compiled = match pipeline::compile(&low, backend, Cpu::Host, &limits).ok() {
+            None if options.engine == Engine::Auto => {
+                let low = pipeline::low(low.flat.clone(), Backend::Jit.lowering());
+                pipeline::compile(&low, Backend::Jit, Cpu::Host, &limits).ok()?
+            }
+            compiled => compiled?,
+        };
+        Some(Native { compiled: Arc::new(compiled), interface, pool: Mutex::default() })
     }
 
     /// What machine code gives; where the evaluator has to begin again, how much was printed and reported.
