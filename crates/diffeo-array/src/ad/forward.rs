@@ -15,11 +15,11 @@ use super::{activity, differentiable, slopes, Activity, Deriver, Key, Unsupporte
 use crate::build::Builder;
 use crate::ir::walk::deep;
 use crate::ir::{
-    Atom, Block, Carried, Elem, FlatTy, Function, FunctionId, Module, Op, Reduction, SiteId, Stmt,
-    Var, VarInfo,
+    Atom, Block, Carried, Elem, FlatTy, Function, FunctionId, Module, Op, Reduction, Scalar,
+    SiteId, Stmt, Var, VarInfo,
 };
 use diffeo_base::Name;
-use diffeo_calculus::prim::RealOp;
+use diffeo_calculus::prim::{Comparison, RealOp};
 use hashbrown::HashMap;
 use std::rc::Rc;
 
@@ -388,11 +388,17 @@ impl Derive<'_> {
         let mut carried = Vec::new();
         for how in how {
             let init = match how {
-                Reduction::Add => 0.0,
-                Reduction::Max => f64::NEG_INFINITY,
-                Reduction::Min => f64::INFINITY,
+                // A sum begins with its first term, whose sign it keeps if that is a zero.
+                Reduction::Add => {
+                    let none =
+                        Op::Compare(Comparison::Lt, Scalar::Int, count.clone(), Atom::Int(1));
+                    let none = self.one(none);
+                    self.one(Op::Select(none, Atom::Real(0.0), Atom::Real(-0.0)))
+                }
+                Reduction::Max => Atom::Real(f64::NEG_INFINITY),
+                Reduction::Min => Atom::Real(f64::INFINITY),
             };
-            carried.push(Carried { param: self.b.var(FlatTy::Real, None), init: Atom::Real(init) });
+            carried.push(Carried { param: self.b.var(FlatTy::Real, None), init });
         }
         for _ in 0..varying.iter().filter(|varies| **varies).count() * self.width {
             carried.push(Carried { param: self.b.var(FlatTy::Real, None), init: Atom::Real(0.0) });

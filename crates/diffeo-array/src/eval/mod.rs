@@ -517,7 +517,7 @@ impl<'m> FlatMachine<'m> {
                 let totals = std::mem::take(&mut reducing.totals).into_iter();
                 let total = |(blocks, how): (Blocks<f64>, &Reduction)| {
                     let Ok(total) = blocks.total(&mut combined(*how));
-                    FlatValue::Real(combine(*how, neutral(*how), total.unwrap_or(neutral(*how))))
+                    FlatValue::Real(total.unwrap_or(neutral(*how)))
                 };
                 totals.zip(reducing.how).map(total).collect()
             }

@@ -193,6 +193,7 @@ impl Unroll {
             }
             _ => return,
         };
+        let mut first = true;
         for i in 0..steps {
             let mut map = HashMap::from([(index, Atom::Int(i))]);
             if let UnrollState::Carried(params, atoms) = &state {
@@ -210,6 +211,7 @@ impl Unroll {
                         column.push(atom);
                     }
                 }
+                UnrollState::Totals(totals) if first => *totals = step.results,
                 UnrollState::Totals(totals) => {
                     for ((total, how), atom) in totals.iter_mut().zip(&how).zip(step.results) {
                         let op = match how {
@@ -224,6 +226,7 @@ impl Unroll {
                     }
                 }
             }
+            first = false;
         }
         match state {
             UnrollState::Carried(_, atoms) | UnrollState::Totals(atoms) => {

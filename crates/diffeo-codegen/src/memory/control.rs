@@ -372,17 +372,25 @@ impl<'a> Lower<'_, 'a> {
         }
         self.in_loop = around;
         let body = self.end(outer);
-        let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
+        let totals = reductions.clone();
         let steps = self.repeat(index, count, body, before, &[], reductions, true);
         self.spread(steps, candidate);
-        results
+        let total = |(reg, how): (Reg, Reduction)| match (how, count) {
+            (Reduction::Add, Operand::Int(n)) if n > 0 => Operand::Reg(reg),
+            (Reduction::Add, _) => {
+                let some = self.compare(Compare::IntLt, Operand::Int(0), count);
+                self.select(LowTy::Real, some, Operand::Reg(reg), Operand::Real(0.0))
+            }
+            (Reduction::Max | Reduction::Min, _) => Operand::Reg(reg),
+        };
+        totals.into_iter().map(total).collect()
     }
 }
 
-/// What a reduction of nothing is.
+/// What makes no difference to a reduction. (A sum of nothing is 0.0, one of -0.0 is not.)
 pub(crate) fn neutral(how: Reduction) -> f64 {
     match how {
-        Reduction::Add => 0.0,
+        Reduction::Add => -0.0,
         Reduction::Max => f64::NEG_INFINITY,
         Reduction::Min => f64::INFINITY,
     }

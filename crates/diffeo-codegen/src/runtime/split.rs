@@ -346,7 +346,7 @@ pub(super) unsafe extern "C" fn split(
         for i in 0..width {
             let code = how >> (8 + 2 * i) & 3;
             let values = results.iter().take(blocks as usize * width).skip(i).step_by(width);
-            let none = [0.0, f64::NEG_INFINITY, f64::INFINITY][code as usize % 3];
+            let none = [-0.0, f64::NEG_INFINITY, f64::INFINITY][code as usize % 3];
             let combined = values.fold(none, |so_far, value| combine(code, so_far, *value));
             frame.add(captured + i).write(combined.to_bits());
         }

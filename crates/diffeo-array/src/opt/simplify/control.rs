@@ -407,7 +407,7 @@ impl Simplifier {
     }
 }
 
-/// The neutral element of a reduction.
+/// What a reduction of nothing gives; one of something begins with the first value.
 pub(crate) fn neutral(how: Reduction) -> Atom {
     Atom::Real(match how {
         Reduction::Add => 0.0,
