@@ -6,6 +6,7 @@
 //! | `library.rs` | finds and loads LLVM |
 //! | `api.rs` | the functions of its C interface, and of llvmlite |
 //! | `interface.rs`, `llvm_c.rs`, `llvmlite.rs` | what is asked of an LLVM, by either |
+//! | `fuse.rs` | which products are fused with sums |
 //! | `emit.rs`, `emit/` | Low as text |
 //! | `compile.rs` | a text to an object |
 //! | `frames.rs` | how much of the stack its functions take |
@@ -17,6 +18,7 @@ mod api;
 mod compile;
 mod emit;
 mod frames;
+mod fuse;
 mod interface;
 mod library;
 mod llvm_c;
@@ -73,15 +75,12 @@ fn input(machine: &TargetMachine, module: &LowModule, options: &LlvmOptions) -> 
     // Copying and dropping nested statements takes a level of the stack for each.
     stacker::grow(compile::STACK, || {
         let mut module = module.clone();
-        let mut shared = Vec::new();
-        if machine.has_fma {
-            shared = math::share(&mut module);
-            math::expand(&mut module);
-        }
-        let (width, eager) = (machine.vector_width, options.eager);
-        let planned = emit::planned(&module, width, eager);
+        let shared = math::share(&mut module);
+        math::expand(&mut module);
+        fuse::fuse(&mut module);
+        let planned = emit::planned(&module, options.eager);
         scratch::reuse(&mut module, &|f, step| planned.contains(&(f, step.index)));
-        emit::emit(&module, &shared, width, eager)
+        emit::emit(&module, &shared, machine.vector_width, options.eager)
     })
 }
 

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
-/// A processor: the instructions that compiled code may use.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+/// A processor: the instructions that compiled code may use. The default is that of the environment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Cpu {
     /// Those that every processor of the architecture has.
     Baseline,
@@ -16,7 +17,6 @@ pub enum Cpu {
     /// Those of x86-64 processors with AVX-512.
     X86V4,
     /// All that this processor has.
-    #[default]
     Host,
 }
 
@@ -41,13 +41,25 @@ impl Cpu {
         }
     }
 
-    /// Whether it has a fused multiply-add, if that is known without asking this processor.
-    pub(crate) fn has_fma(self) -> Option<bool> {
-        match self {
-            Cpu::Host => None,
-            Cpu::X86V3 | Cpu::X86V4 => Some(true),
-            Cpu::Baseline | Cpu::X86V2 => Some(cfg!(target_arch = "aarch64")),
-        }
+    /// The processor that the variable `DIFFEO_CPU` names, else this one; it was read once.
+    ///
+    /// # Errors
+    /// There is no such processor, or this one lacks instructions of it: the message says so.
+    pub fn of_environment() -> Result<Cpu, &'static str> {
+        static CPU: OnceLock<Result<Cpu, String>> = OnceLock::new();
+        let cpu = CPU.get_or_init(|| match std::env::var(VARIABLE) {
+            Ok(name) if !name.is_empty() => {
+                let cpu: Cpu = name.parse().map_err(|e| format!("{VARIABLE} is `{name}`: {e}"))?;
+                match cpu.lacking() {
+                    None => Ok(cpu),
+                    Some(lacking) => Err(format!(
+                        "{VARIABLE} is {cpu}, whose code does not run here: this processor has no {lacking}"
+                    )),
+                }
+            }
+            Ok(_) | Err(_) => Ok(Cpu::Host),
+        });
+        cpu.as_ref().copied().map_err(String::as_str)
     }
 
     /// An instruction set that its code needs and that the processor of this machine lacks.
@@ -59,6 +71,15 @@ impl Cpu {
             Cpu::X86V4 => 3,
         };
         lacking().get(..needed)?.iter().flatten().next().copied()
+    }
+}
+
+/// The variable that says which instructions compiled code may use, where nobody else does.
+const VARIABLE: &str = "DIFFEO_CPU";
+
+impl Default for Cpu {
+    fn default() -> Cpu {
+        Cpu::of_environment().unwrap_or(Cpu::Baseline)
     }
 }
 

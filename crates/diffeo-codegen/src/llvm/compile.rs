@@ -25,8 +25,6 @@ pub(super) struct TargetMachine {
     triple: CString,
     cpu: CString,
     features: CString,
-    /// Whether it has a fused multiply-add.
-    pub has_fma: bool,
     /// How many bits vectors should have.
     pub vector_width: u32,
 }
@@ -44,12 +42,10 @@ impl TargetMachine {
             Cpu::X86V2 | Cpu::X86V3 | Cpu::X86V4 => (cpu.name().into(), String::new()),
         };
         let has = |feature: &str| features.split(',').any(|f| f == feature);
-        let has_fma = cfg!(target_arch = "aarch64") || has("+fma");
         let wide = cpu == Cpu::X86V4 || has("+avx512vl");
         let text = |text: String| CString::new(text).map_err(|_| "a name with a zero in it");
         Ok(TargetMachine {
             library,
-            has_fma: cpu.has_fma().unwrap_or(has_fma),
             vector_width: if wide { 512 } else { 256 },
             triple: text(triple)?,
             cpu: text(name)?,

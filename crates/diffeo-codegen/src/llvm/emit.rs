@@ -5,13 +5,13 @@
 //! value; the others are stack slots, which LLVM promotes to values.
 //!
 //! LLVM is told more than the statements say: that the steps of an independent loop do not touch the same memory
-//! (`llvm.loop.parallel_accesses`), that sums of reductions may be regrouped (`reassoc`) and their products fused with
-//! them (`contract`), which branches are rare, and which memory has no other reference.
+//! (`llvm.loop.parallel_accesses`), which branches are rare, and which memory has no other reference. Nothing allows it to
+//! compute other numbers: sums are regrouped and products fused here, alike for every processor.
 
 mod expr;
 mod lanes;
 mod parts;
-mod scope;
+pub(super) mod scope;
 mod stmt;
 mod vector;
 
@@ -52,6 +52,9 @@ pub(super) const ENTRY: &str = "diffeo_entry";
 /// The largest frame of a function, in bytes, that LLVM does not report.
 pub(super) const SMALL_FRAME: usize = 1024;
 
+/// Vectors of so many bits are wide.
+const WIDE: u32 = 512;
+
 /// What the functions of a module share.
 pub(super) struct EmitShared<'m> {
     module: &'m LowModule,
@@ -87,12 +90,11 @@ const FIRST_RARE: usize = 1;
 const SECOND_RARE: usize = 2;
 
 /// The loops that are run in lanes, by function and index.
-pub(super) fn planned(module: &LowModule, width: u32, eager: bool) -> HashSet<(usize, Reg)> {
-    let lanes = width / 64 * lanes::plan::VECTORS;
+pub(super) fn planned(module: &LowModule, eager: bool) -> HashSet<(usize, Reg)> {
     let mut found = HashSet::new();
     for (i, function) in module.functions.iter().enumerate() {
         let once = scope::facts(function).once;
-        for (step, _) in lanes::plan::plans(module, function, &once, (lanes, eager)).values() {
+        for (step, _) in lanes::plan::plans(module, function, &once, (false, eager)).values() {
             found.insert((i, *step));
         }
     }
@@ -147,13 +149,13 @@ fn emit_part(
 ) -> ModuleText {
     let module = shared.module;
     let mut text = String::new();
-    let lanes = width / 64 * lanes::plan::VECTORS;
     let mut huge = false;
     for index in functions.iter().copied() {
         let function = &module.functions[index];
         let facts = scope::facts(function);
         huge |= facts.statements > low::HUGE;
-        let plans = lanes::plan::plans(module, function, &facts.once, (lanes, eager));
+        let wide = (width >= WIDE, eager);
+        let plans = lanes::plan::plans(module, function, &facts.once, wide);
         Emitter::new(shared, index, facts, plans, &mut text).function();
         if let Some(blocks) = &function.blocks {
             task(module, blocks, &mut text);
@@ -357,8 +359,6 @@ struct Emitter<'e, 'm> {
     groups: Vec<usize>,
     /// Their list as metadata, once it has been needed.
     access: Option<usize>,
-    /// The registers that the open loops reduce.
-    reduced: Vec<Reg>,
     /// The loops that are run in lanes.
     plans: Plans,
     /// The lanes of the open one.
@@ -398,7 +398,6 @@ impl<'e, 'm> Emitter<'e, 'm> {
             exits: Vec::new(),
             groups: Vec::new(),
             access: None,
-            reduced: Vec::new(),
             plans,
             lanes: None,
             plain: false,

@@ -94,7 +94,7 @@ impl Emitter<'_, '_> {
             }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.operand(*a), self.operand(*b));
-                let instruction = self.binary(register, *op);
+                let instruction = self.binary(*op);
                 self.compute(format_args!("{instruction} {ty} {a}, {b}"))
             }
             Expr::Fma(a, b, c) => {
@@ -103,7 +103,7 @@ impl Emitter<'_, '_> {
             }
             Expr::Math(op, a, b) => {
                 let (a, b) = (self.operand(*a), self.operand(*b));
-                self.math(register, *op, &a, &b)
+                self.math(*op, &a, &b)
             }
             Expr::Compare(op, a, b) => {
                 let ty = llvm_type(self.operand_ty(*a));
@@ -173,10 +173,8 @@ impl Emitter<'_, '_> {
     }
 
     /// The instruction of an operation.
-    pub(super) fn binary(&self, register: Reg, op: Binary) -> &'static str {
+    pub(super) fn binary(&self, op: Binary) -> &'static str {
         match op {
-            Binary::Add if self.reduced.contains(&register) => "fadd reassoc contract",
-            Binary::Mul if self.facts.fused[register.0 as usize] => "fmul contract",
             Binary::Add => "fadd",
             Binary::Sub => "fsub",
             Binary::Mul => "fmul",
@@ -195,9 +193,9 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn math(&mut self, register: Reg, op: RealOp, a: &str, b: &str) -> String {
+    fn math(&mut self, op: RealOp, a: &str, b: &str) -> String {
         let binary = |e: &mut Self, op: Binary| {
-            let instruction = e.binary(register, op);
+            let instruction = e.binary(op);
             e.compute(format_args!("{instruction} double {a}, {b}"))
         };
         match op {

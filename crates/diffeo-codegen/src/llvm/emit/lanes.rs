@@ -6,15 +6,12 @@
 //! so that they are read and written as vectors. Where there are few steps, the loop runs as it is.
 
 mod add;
+mod blocks;
 pub(super) mod plan;
 
 use super::{llvm_type, real, Emitter};
-use crate::low::opt::scratch;
-use crate::low::{
-    Address, Binary, Compare, Expr, For, FunctionId, LowTy, Operand, Reg, Runtime, Stmt, Unary,
-};
+use crate::low::{Address, Binary, Compare, Expr, For, LowTy, Operand, Reg, Runtime, Stmt, Unary};
 use crate::runtime;
-use diffeo_array::ir::Reduction;
 use diffeo_calculus::prim::{RealOp, Rounding};
 use plan::{LaneClass, LanePlan, Stride};
 use std::fmt::Write;
@@ -33,12 +30,27 @@ pub(super) struct Lanes {
     numbers: String,
     /// The lanes that are here.
     mask: String,
+    /// Whether all are here.
+    whole: bool,
     /// Whether these are not all that have a step.
     divergent: bool,
-    /// What the loop reduces.
-    reduced: Vec<Reg>,
+    /// The part of the sums.
+    part: u32,
     /// Of each row, whether it was copied.
     copied: Vec<String>,
+}
+
+impl Lanes {
+    /// The stack slot of a register of all lanes.
+    fn slot(&self, register: Reg) -> String {
+        let part = if self.plan.reduced.contains(&register) { self.part } else { 0 };
+        slot(&self.plan, register, part)
+    }
+}
+
+/// The stack slot of a register of all lanes, of a part of the sums.
+fn slot(plan: &LanePlan, register: Reg, part: u32) -> String {
+    format!("%w{}.{}.{part}", plan.number, register.0)
 }
 
 impl Emitter<'_, '_> {
@@ -52,9 +64,13 @@ impl Emitter<'_, '_> {
             registers.sort_unstable();
             for r in registers {
                 if plan.classes[&r] == LaneClass::Varying && !self.facts.once[r.0 as usize] {
-                    let ty = vector(plan.width, self.ty(r));
-                    let _ =
-                        writeln!(self.out, "  %w{}.{} = alloca {ty}, align 64", plan.number, r.0);
+                    let reduced = plan.reduced.contains(&r);
+                    let width = if reduced { plan.sums } else { plan.width };
+                    let ty = vector(width, self.ty(r));
+                    for part in 0..if reduced { plan.parts } else { 1 } {
+                        let slot = slot(&plan, r, part);
+                        let _ = writeln!(self.out, "  {slot} = alloca {ty}, align 64");
+                    }
                 }
             }
             for r in &plan.kept {
@@ -110,104 +126,6 @@ impl Emitter<'_, '_> {
         self.begin(end);
     }
 
-    fn blocks_of_lanes(&mut self, step: &For, plan: &Rc<LanePlan>, from: &str, to: &str) {
-        let width = plan.width;
-        for (register, how) in &step.reductions {
-            let neutral = match how {
-                Reduction::Add => 0.0,
-                Reduction::Max => f64::NEG_INFINITY,
-                Reduction::Min => f64::INFINITY,
-            };
-            let (ty, value) = (vector(width, LowTy::Real), all(width, LowTy::Real, &real(neutral)));
-            self.line(format_args!("store {ty} {value}, ptr %w{}.{}", plan.number, register.0));
-        }
-        for r in &plan.kept {
-            self.line(format_args!("store ptr null, ptr %k{}.{}", plan.number, r.0));
-        }
-        // Digits do not depend on where it polls: lanes are combined behind all of it.
-        let every = (step.every as u64).next_multiple_of(u64::from(width)) as i64;
-        self.in_strips(step, every, [from, to], |e, from, to| {
-            e.strip_of_lanes(step, plan, from, to)
-        });
-        for (register, how) in &step.reductions {
-            self.reduce_lanes(*register, *how, plan);
-        }
-        let release = scratch::release_of(self.shared.module);
-        for r in &plan.kept {
-            let block = self.compute(format_args!("load ptr, ptr %k{}.{}", plan.number, r.0));
-            if let Some(FunctionId(f)) = release {
-                self.shared.called.insert(f as usize);
-                self.line(format_args!("call fastcc void @f{f}(ptr %context, ptr {block})"));
-            }
-        }
-    }
-
-    /// Emits steps, of which there is at least one.
-    fn strip_of_lanes(&mut self, step: &For, plan: &Rc<LanePlan>, from: &str, to: &str) {
-        let width = plan.width;
-        let mut numbers = String::from("<");
-        for lane in 0..width {
-            let comma = if lane == 0 { "" } else { ", " };
-            let _ = write!(numbers, "{comma}i64 {lane}");
-        }
-        numbers.push('>');
-        let [body, latch, exit] = [(); 3].map(|()| self.label());
-        let (index, next) = (self.name(), self.name());
-        let before = self.block.clone().unwrap_or_default();
-        self.line(format_args!("br label %{body}"));
-        self.begin(body.clone());
-        self.line(format_args!("{index} = phi i64 [ {from}, %{before} ], [ {next}, %{latch} ]"));
-        self.set(step.index, index.clone());
-        let left = self.compute(format_args!("sub i64 {to}, {index}"));
-        let left = self.splat(width, LowTy::Int, &left);
-        let ints = vector(width, LowTy::Int);
-        let mask = self.compute(format_args!("icmp slt {ints} {numbers}, {left}"));
-        let reduced: Vec<Reg> = step.reductions.iter().map(|(register, _)| *register).collect();
-        let around = self.reduced.len();
-        self.reduced.extend(&reduced);
-        self.lanes = Some(Lanes {
-            plan: plan.clone(),
-            numbers,
-            mask,
-            divergent: false,
-            reduced,
-            copied: Vec::new(),
-        });
-        self.copy_rows(step.index);
-        self.list(&step.body);
-        self.reduced.truncate(around);
-        self.lanes = None;
-        self.jump(&latch);
-        self.begin(latch);
-        self.line(format_args!("{next} = add i64 {index}, {width}"));
-        let again = self.compute(format_args!("icmp slt i64 {next}, {to}"));
-        self.line(format_args!("br i1 {again}, label %{body}, label %{exit}"));
-        self.begin(exit);
-    }
-
-    /// Combines a reduced register with what the lanes have.
-    fn reduce_lanes(&mut self, register: Reg, how: Reduction, plan: &LanePlan) {
-        let width = plan.width;
-        let ty = vector(width, LowTy::Real);
-        let lanes = self.compute(format_args!("load {ty}, ptr %w{}.{}", plan.number, register.0));
-        let before = self.operand(Operand::Reg(register));
-        let value = match how {
-            Reduction::Add => {
-                let name = format!("llvm.vector.reduce.fadd.v{width}f64");
-                let args = format!("double {before}, {ty} {lanes}");
-                self.intrinsic("reassoc ", "double", &name, &format!("double, {ty}"), &args)
-            }
-            Reduction::Max | Reduction::Min => {
-                let which = if how == Reduction::Max { "maximum" } else { "minimum" };
-                let name = format!("llvm.vector.reduce.f{which}.v{width}f64");
-                let args = format!("{ty} {lanes}");
-                let one = self.intrinsic("", "double", &name, &ty, &args);
-                self.real_intrinsic(which, &[&before, &one])
-            }
-        };
-        self.set(register, value);
-    }
-
     /// Copies the elements that the lanes read often, so that those of all lanes lie together.
     fn copy_rows(&mut self, index: Reg) {
         let Some(plan) = self.lanes.as_ref().map(|lanes| lanes.plan.clone()) else { return };
@@ -260,6 +178,12 @@ impl Emitter<'_, '_> {
                 if let Some(value) = plan.added[sum] {
                     self.lane_add(address, value, &plan);
                 }
+                true
+            }
+            Stmt::Set(register, expr)
+                if plan.reduced.contains(register) && plan.width > plan.sums =>
+            {
+                self.add_up(*register, expr, &plan);
                 true
             }
             Stmt::Set(register, expr) => match plan.class(Operand::Reg(*register)) {
@@ -370,15 +294,16 @@ impl Emitter<'_, '_> {
         }
         let Some(lanes) = &self.lanes else { return };
         let mask = lanes.mask.clone();
-        let some = lanes.divergent || lanes.reduced.contains(&register);
+        let some = lanes.divergent || lanes.plan.reduced.contains(&register) && !lanes.whole;
+        let slot = lanes.slot(register);
         let ty = vector(plan.width, self.ty(register));
         let mut value = value;
         if some {
             let bools = vector(plan.width, LowTy::Bool);
-            let old = self.compute(format_args!("load {ty}, ptr %w{}.{i}", plan.number));
+            let old = self.compute(format_args!("load {ty}, ptr {slot}"));
             value = self.compute(format_args!("select {bools} {mask}, {ty} {value}, {ty} {old}"));
         }
-        self.line(format_args!("store {ty} {value}, ptr %w{}.{i}", plan.number));
+        self.line(format_args!("store {ty} {value}, ptr {slot}"));
     }
 
     /// A number for all lanes.
@@ -412,7 +337,6 @@ impl Emitter<'_, '_> {
     fn wide(&mut self, operand: Operand) -> String {
         let Some(lanes) = &self.lanes else { return String::new() };
         let (width, class) = (lanes.plan.width, lanes.plan.class(operand));
-        let number = lanes.plan.number;
         let ty = self.operand_ty(operand);
         match (operand, class) {
             (Operand::Reg(register), LaneClass::Varying) => {
@@ -420,7 +344,8 @@ impl Emitter<'_, '_> {
                 if self.facts.once[i] {
                     return self.values[i].clone();
                 }
-                self.compute(format_args!("load {}, ptr %w{number}.{i}", vector(width, ty)))
+                let slot = lanes.slot(register);
+                self.compute(format_args!("load {}, ptr {slot}", vector(width, ty)))
             }
             (_, LaneClass::Linear(stride)) => {
                 let first = self.operand(operand);
@@ -519,12 +444,30 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// Whether all lanes are here.
+    fn all_here(&self) -> bool {
+        self.lanes.as_ref().is_some_and(|lanes| lanes.whole && !lanes.divergent)
+    }
+
     /// Loads from an address for each lane that is here.
     fn gather(&mut self, ty: LowTy, at: &str) -> String {
         let Some(lanes) = &self.lanes else { return String::new() };
         let (width, mask) = (lanes.plan.width, lanes.mask.clone());
         let (unit, suffix) = memory(ty);
         let result = format!("<{width} x {unit}>");
+        if self.all_here() {
+            // Loads one by one are no slower on most processors.
+            let mut value = "poison".to_string();
+            for lane in 0..width {
+                let from =
+                    self.compute(format_args!("extractelement <{width} x ptr> {at}, i64 {lane}"));
+                let one = self.compute(format_args!("load {unit}, ptr {from}"));
+                value = self.compute(format_args!(
+                    "insertelement {result} {value}, {unit} {one}, i64 {lane}"
+                ));
+            }
+            return value;
+        }
         let params = format!("<{width} x ptr>, i32, <{width} x i1>, {result}");
         let align = if ty == LowTy::Bool { 1 } else { 8 };
         let args = format!(
@@ -570,6 +513,9 @@ impl Emitter<'_, '_> {
         let result = format!("<{width} x {unit}>");
         let params = format!("ptr, i32, <{width} x i1>, {result}");
         let align = if ty == LowTy::Bool { 1 } else { 8 };
+        if self.all_here() {
+            return self.compute(format_args!("load {result}, ptr {at}, align {align}"));
+        }
         let args =
             format!("ptr {at}, i32 {align}, <{width} x i1> {mask}, {result} zeroinitializer");
         let name = format!("llvm.masked.load.v{width}{suffix}.p0");
@@ -614,7 +560,11 @@ impl Emitter<'_, '_> {
             self.lanes.as_ref().map(|l| (l.mask.clone(), l.divergent)).unwrap_or_default();
         let lanes = format!("<{width} x {unit}>");
         let align = if ty == LowTy::Bool { 1 } else { 8 };
+        let here = self.all_here();
         match self.places(address, plan) {
+            LaneAddress::Own(at) | LaneAddress::Together(at) if here => {
+                self.line(format_args!("store {lanes} {value}, ptr {at}, align {align}"));
+            }
             LaneAddress::Own(at) if !divergent => {
                 self.line(format_args!("store {lanes} {value}, ptr {at}, align {align}"));
             }
@@ -659,7 +609,7 @@ impl Emitter<'_, '_> {
                     let bools = vector(width, LowTy::Bool);
                     b = self.compute(format_args!("select {bools} {mask}, {ty} {b}, {ty} {ones}"));
                 }
-                let instruction = self.binary(register, *op);
+                let instruction = self.binary(*op);
                 self.compute(format_args!("{instruction} {ty} {a}, {b}"))
             }
             Expr::Fma(a, b, c) => {
@@ -668,7 +618,7 @@ impl Emitter<'_, '_> {
             }
             Expr::Math(op, a, b) => {
                 let (a, b) = (self.wide(*a), self.wide(*b));
-                self.lane_math(register, *op, &a, &b, width)
+                self.lane_math(*op, &a, &b, width)
             }
             Expr::Compare(op, a, b) => {
                 let ty = vector(width, self.operand_ty(*a));
@@ -720,7 +670,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn lane_math(&mut self, register: Reg, op: RealOp, a: &str, b: &str, width: u32) -> String {
+    fn lane_math(&mut self, op: RealOp, a: &str, b: &str, width: u32) -> String {
         let ty = vector(width, LowTy::Real);
         let plain = match op {
             RealOp::Add => Binary::Add,
@@ -760,7 +710,7 @@ impl Emitter<'_, '_> {
                 ));
             }
         };
-        let instruction = self.binary(register, plain);
+        let instruction = self.binary(plain);
         self.compute(format_args!("{instruction} {ty} {a}, {b}"))
     }
 }

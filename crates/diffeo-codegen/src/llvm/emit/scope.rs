@@ -1,27 +1,22 @@
-//! Facts about a function: which registers are set once, before everything that reads them; which are used; which
-//! products may be fused.
+//! Facts about a function: which registers are set once, before everything that reads them; which are used.
 
-use crate::low::{Address, Binary, Expr, LowFunction, Operand, Reg, Stmt};
-use diffeo_array::ir::Reduction;
+use crate::low::{Address, Expr, LowFunction, Operand, Reg, Stmt};
 use diffeo_base::deep;
 
 /// Facts about a function.
-pub(super) struct Facts {
+pub(in crate::llvm) struct Facts {
     /// Whether each register is set once, and everything that reads it comes later in the same block or within it.
     pub once: Vec<bool>,
     /// Whether each register occurs.
     pub used: Vec<bool>,
-    /// Whether each register is a product that a reduction adds, and that may be fused with it.
-    pub fused: Vec<bool>,
     /// How many statements there are.
     pub statements: usize,
 }
 
 /// The facts about a function.
-pub(super) fn facts(function: &LowFunction) -> Facts {
+pub(in crate::llvm) fn facts(function: &LowFunction) -> Facts {
     let n = function.registers.len();
-    let facts =
-        Facts { once: vec![true; n], used: vec![false; n], fused: vec![false; n], statements: 0 };
+    let facts = Facts { once: vec![true; n], used: vec![false; n], statements: 0 };
     let mut walk =
         ScopeWalk { facts, set: vec![false; n], visible: vec![false; n], defined: Vec::new() };
     function.params.iter().for_each(|param| walk.set(*param));
@@ -114,11 +109,6 @@ impl ScopeWalk {
                 self.read_all(&[step.from, step.to]);
                 let outside = self.defined.len();
                 self.set(step.index);
-                for (register, how) in &step.reductions {
-                    if *how == Reduction::Add {
-                        self.fuse(*register, &step.body);
-                    }
-                }
                 self.list(&step.body);
                 self.close(outside);
             }
@@ -129,21 +119,6 @@ impl ScopeWalk {
             }
             Stmt::Raise { error: _, args, site: _ } => self.read_all(args),
             Stmt::Return(values) => self.read_all(values),
-        }
-    }
-
-    /// Marks what a step adds to a reduced register.
-    fn fuse(&mut self, reduced: Reg, body: &[Stmt]) {
-        for stmt in body {
-            if let Stmt::Set(register, Expr::Binary(Binary::Add, a, b)) = stmt {
-                if *register == reduced {
-                    for operand in [*a, *b] {
-                        if let Operand::Reg(added) = operand {
-                            self.facts.fused[added.0 as usize] = true;
-                        }
-                    }
-                }
-            }
         }
     }
 

@@ -238,7 +238,7 @@ impl Emitter<'_, '_> {
         self.begin(body.clone());
         self.line(format_args!("{index} = phi i64 [ {from}, %{before} ], [ {next}, %{latch} ]"));
         self.set(step.index, index.clone());
-        let around = (self.access, self.groups.len(), self.reduced.len());
+        let around = (self.access, self.groups.len());
         let mut metadata = String::new();
         let branches = branches(&step.body);
         if step.independent || self.plain || branches {
@@ -264,11 +264,9 @@ impl Emitter<'_, '_> {
             self.shared.metadata(format!("distinct !{{!{own}{list}}}"));
             metadata = format!(", !llvm.loop !{own}");
         }
-        self.reduced.extend(step.reductions.iter().map(|(register, _)| *register));
         self.list(&step.body);
         self.access = around.0;
         self.groups.truncate(around.1);
-        self.reduced.truncate(around.2);
         self.jump(&latch);
         self.begin(latch);
         self.line(format_args!("{next} = add nsw i64 {index}, 1"));

@@ -3,6 +3,7 @@
 use super::plan::{LaneClass, LanePlan};
 use super::{all, real, vector, Emitter, LaneAddress};
 use crate::low::{Address, LowTy, Operand};
+use diffeo_array::ir::Reduction;
 
 impl Emitter<'_, '_> {
     /// Adds to elements of an accumulator from before the loop: to one that all lanes share their sum; to one for each
@@ -15,12 +16,13 @@ impl Emitter<'_, '_> {
         if (base, index) == (LaneClass::Uniform, LaneClass::Uniform) {
             let value =
                 self.select(width, &mask, &ty, &value, &all(width, LowTy::Real, &real(-0.0)));
-            let name = format!("llvm.vector.reduce.fadd.v{width}f64");
-            let args = format!("double {}, {ty} {value}", real(-0.0));
-            let sum = self.intrinsic("reassoc ", "double", &name, &format!("double, {ty}"), &args);
             let at = self.address(address, false);
-            let old = self.compute(format_args!("load double, ptr {at}, align 8"));
-            let new = self.compute(format_args!("fadd double {old}, {sum}"));
+            let mut new = self.compute(format_args!("load double, ptr {at}, align 8"));
+            for first in (0..width).step_by(plan.sums as usize) {
+                let part = self.some_lanes(&ty, &value, first..first + plan.sums);
+                let sum = self.all_lanes(Reduction::Add, plan.sums, part);
+                new = self.compute(format_args!("fadd double {new}, {sum}"));
+            }
             return self.line(format_args!("store double {new}, ptr {at}, align 8"));
         }
         match self.places(address, plan) {

@@ -6,18 +6,29 @@ use crate::low::{
     Address, Binary, Checked, Expr, For, LowFunction, LowModule, LowTy, Operand, Raise, Reg,
     Runtime, Stmt, DATA,
 };
+use diffeo_array::ir::Reduction;
 use diffeo_base::deep;
 use diffeo_calculus::prim::RealOp;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The number of vectors of the lanes of an outer loop: several, to hide the latency of an addition.
-pub(in crate::llvm::emit) const VECTORS: u32 = 4;
+/// The partial sums of an outer loop, as many on every processor: each adds up every 16th step. There are as many lanes,
+/// several vectors to hide the latency of an addition; or twice as many, if vectors are wide.
+const SUMS: u32 = 16;
 
-/// Innermost loops of so many statements run in lanes, too: LLVM leaves the last steps, which may be all of them,
-/// to a loop without vectors.
+/// The same of an innermost loop, whose next steps can begin before these are finished.
+const INNER_SUMS: u32 = 8;
+
+/// Innermost loops of few operations have so many times as many.
+const PARTS: u32 = 4;
+
+/// Innermost loops of so many statements run in lanes even where nothing is summed: LLVM leaves the last steps, which
+/// may be all of them, to a loop without vectors.
 const HEAVY: usize = 24;
+
+/// Loops of at most so many steps, if that is known, LLVM writes out.
+const FEW: i64 = 4;
 
 /// Elements that do not lie together pay where each is used in so many operations.
 const GATHER: usize = 4;
@@ -61,10 +72,16 @@ pub(in crate::llvm::emit) struct CopiedRow {
 /// How a loop is run in lanes.
 #[derive(Debug, Default)]
 pub(in crate::llvm::emit) struct LanePlan {
-    /// The number of lanes.
+    /// The number of lanes; what is computed does not depend on it.
     pub width: u32,
+    /// The number of partial sums: the lanes are a multiple of it.
+    pub sums: u32,
+    /// Whole blocks of so many times the lanes are done without a mask, each part with sums of its own.
+    pub parts: u32,
     /// The least number of steps for which it pays.
     pub least: u32,
+    /// What the loop reduces.
+    pub reduced: Vec<Reg>,
     /// The class of each register that the body sets.
     pub classes: HashMap<Reg, LaneClass>,
     /// The rows that are copied first.
@@ -109,7 +126,7 @@ pub(in crate::llvm::emit) fn plans(
     module: &LowModule,
     function: &LowFunction,
     once: &[bool],
-    (width, eager): (u32, bool),
+    (wide, eager): (bool, bool),
 ) -> Plans {
     let mut plans = Plans::new();
     if function.body.iter().any(loops) {
@@ -118,7 +135,7 @@ pub(in crate::llvm::emit) fn plans(
             .body
             .iter()
             .for_each(|stmt| occurrences(stmt, &mut |r, _| uses[r.0 as usize] += 1));
-        let cx = PlanCx { module, function, once, uses: &uses, width, eager };
+        let cx = PlanCx { module, function, once, uses: &uses, wide, eager };
         cx.list(&function.body, &mut plans);
     }
     plans
@@ -136,7 +153,8 @@ struct PlanCx<'m> {
     once: &'m [bool],
     /// How often registers occur in the function.
     uses: &'m [u32],
-    width: u32,
+    /// Whether vectors have 512 bits.
+    wide: bool,
     /// Whether it need not pay.
     eager: bool,
 }
@@ -161,16 +179,22 @@ impl PlanCx<'_> {
     fn plan(&self, step: &For) -> Option<LanePlan> {
         let innermost = !step.body.iter().any(loops);
         // What adds to places that steps may share, LLVM does step by step.
-        let light = innermost && step.independent && step.body.len() < HEAVY && !self.eager;
-        if !step.separate || light || !self.is_closed(step) {
+        let light = innermost && step.independent && step.body.len() < HEAVY;
+        let adds = step.reductions.iter().any(|(_, how)| *how == Reduction::Add);
+        let written_out = match (step.from, step.to) {
+            (Operand::Int(from), Operand::Int(to)) => to.saturating_sub(from) <= FEW,
+            (_, _) => false,
+        };
+        let left = light && !self.eager && (!adds || written_out);
+        if !step.separate || left || !self.is_closed(step) {
             return None;
         }
-        // Without inner loops, the next steps can begin before these are finished.
-        let width = if innermost { self.width / 2 } else { self.width };
-        let least = if innermost || self.eager { 1 } else { width / 2 };
+        let sums = if innermost { INNER_SUMS } else { SUMS };
+        let least = if innermost || self.eager { 1 } else { sums / 2 };
+        let parts = if light && adds { PARTS } else { 1 };
         let mut walk = LaneAnalysis {
             cx: self,
-            plan: LanePlan { width, least, ..LanePlan::default() },
+            plan: LanePlan { width: sums, sums, parts, least, ..LanePlan::default() },
             set: HashSet::new(),
             exprs: HashMap::new(),
             products: HashMap::new(),
@@ -181,6 +205,8 @@ impl PlanCx<'_> {
             conditional: false,
             stops: false,
             judge: false,
+            repeated: false,
+            additions: Vec::new(),
             scattered: 0,
             deepest: 0,
             costs: BTreeMap::new(),
@@ -197,6 +223,7 @@ impl PlanCx<'_> {
         walk.plan.classes.insert(step.index, LaneClass::Linear(Stride::By(1)));
         walk.set.insert(step.index);
         walk.plan.classes.extend(reduced.iter().map(|r| (*r, LaneClass::Varying)));
+        walk.plan.reduced = reduced;
         while walk.changed && !walk.bad {
             walk.changed = false;
             walk.stmts(body);
@@ -205,9 +232,12 @@ impl PlanCx<'_> {
         walk.stmts(body);
         let (gathers, work) = walk.costs.get(&walk.deepest).copied().unwrap_or_default();
         let few = walk.deepest > 0 && gathers * GATHER <= work;
-        let pays = walk.scattered < walk.deepest.max(1) || few || self.eager;
+        let pays = parts > 1 || walk.scattered < walk.deepest.max(1) || few || self.eager;
         let worth = !walk.bad && pays;
         walk.keep(body);
+        if self.wide && !innermost && sums_once(step, body) && walk.adds_once() {
+            walk.plan.width *= 2;
+        }
         worth.then_some(walk.plan)
     }
 
@@ -227,6 +257,29 @@ impl PlanCx<'_> {
         let inner = own.iter().all(|r| reduced(*r) || self.uses[r.0 as usize] == counts[r].0);
         let mut seen: HashSet<Reg> = step.reductions.iter().map(|(r, _)| *r).collect();
         inner && self.once[step.index.0 as usize] && defined_first(&step.body, &own, &mut seen)
+    }
+}
+
+/// Whether each reduced register is set by one of the statements, to itself combined with a value.
+fn sums_once(step: &For, body: &[Stmt]) -> bool {
+    step.reductions.iter().all(|(register, _)| {
+        let mut sets = body.iter().filter_map(|stmt| match stmt {
+            Stmt::Set(r, expr) if r == register => Some(combines(*register, expr)),
+            _ => None,
+        });
+        sets.next() == Some(true) && sets.next().is_none()
+    })
+}
+
+/// Whether an expression is a register combined with a value.
+fn combines(register: Reg, expr: &Expr) -> bool {
+    let register = Operand::Reg(register);
+    match expr {
+        Expr::Binary(Binary::Add, a, b) | Expr::Math(RealOp::Max | RealOp::Min, a, b) => {
+            (*a == register) != (*b == register)
+        }
+        Expr::Fma(a, b, c) => *c == register && *a != register && *b != register,
+        _ => false,
     }
 }
 
@@ -339,6 +392,10 @@ struct LaneAnalysis<'c, 'm> {
     conditional: bool,
     /// The program can be stopped by more than a lack of memory.
     stops: bool,
+    /// In a loop that is not counted.
+    repeated: bool,
+    /// For each addition to an accumulator from before the loop, whether a step adds to an element of it once at most.
+    additions: Vec<bool>,
     /// The last walk: whether it is worth it.
     judge: bool,
     /// The deepest level, counted from 1, with accesses to memory that is not contiguous.
@@ -428,6 +485,25 @@ impl LaneAnalysis<'_, '_> {
         self.bad |= matches!(value, LaneClass::Block | LaneClass::Inside);
         self.plan.added.insert(added.old, None);
         self.plan.added.insert(added.sum, Some(added.value));
+        if self.judge {
+            let outer = |o: Operand| !matches!(o, Operand::Reg(r) if self.set.contains(&r));
+            let along = |j: Reg| match (added.address.index, Operand::Reg(j)) {
+                (index, j) if index == j => true,
+                (Operand::Reg(index), j) => match self.exprs.get(&index) {
+                    Some(Expr::Binary(Binary::IntAdd, a, b)) => {
+                        *a == j && outer(*b) || *b == j && outer(*a)
+                    }
+                    Some(_) | None => false,
+                },
+                (_, _) => false,
+            };
+            let once = match self.loops[..] {
+                [] => true,
+                [(j, _)] => along(j),
+                _ => false,
+            };
+            self.additions.push(once && !self.repeated && outer(added.address.base));
+        }
         let base = self.class(added.address.base);
         if (base, index) == (Some(LaneClass::Uniform), LaneClass::Uniform) {
             if self.judge {
@@ -437,6 +513,12 @@ impl LaneAnalysis<'_, '_> {
             self.plan.scatters = true;
             self.access(LowTy::Real, &added.address);
         }
+    }
+
+    /// Whether a step adds to each element of an accumulator once at most: then the sums are the same in more lanes.
+    /// (What two statements add to may be the same.)
+    fn adds_once(&self) -> bool {
+        matches!(self.additions[..], [] | [true])
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
@@ -496,9 +578,10 @@ impl LaneAnalysis<'_, '_> {
             }
             Stmt::Loop(body) => {
                 self.bad |= self.divergent;
-                let around = std::mem::replace(&mut self.conditional, true);
+                let around = (self.conditional, self.repeated);
+                (self.conditional, self.repeated) = (true, true);
                 deep(|| self.stmts(body));
-                self.conditional = around;
+                (self.conditional, self.repeated) = around;
             }
             Stmt::Break => self.bad |= self.divergent,
             Stmt::For(step) => {
