@@ -55,6 +55,9 @@ pub struct CWriter<'a> {
     out: String,
 }
 
+/// How many steps of a loop that adds up are done at once.
+const SUMS: usize = 8;
+
 struct OpenLoop {
     /// How many `switch` statements are open within it: there, `break` means something else.
     switches: usize,
@@ -377,6 +380,10 @@ impl CWriter<'_> {
             }
         }
         let (mut from, last) = (self.operand(from), end.clone());
+        let together = *independent && is_simple(self.module, body);
+        if together && reductions.iter().any(|(_, how)| *how == Reduction::Add) {
+            return self.summed(f, &from, &end);
+        }
         // The whole, if it is done in strips: the end, and the first step of the next one.
         let whole = (*every > 0).then(|| {
             let number = self.fresh;
@@ -388,7 +395,7 @@ impl CWriter<'_> {
             (from, end) = (next.clone(), strip.clone());
             (next, strip)
         });
-        if *independent && is_simple(self.module, body) {
+        if together {
             let mut clauses = String::new();
             for (reg, how) in reductions {
                 let how = match how {
@@ -415,6 +422,86 @@ impl CWriter<'_> {
             self.indent -= 1;
             line!(self, "}}");
         }
+    }
+
+    /// A loop that adds up. Blocks of steps have a sum for each step, which are combined behind them, so that the number
+    /// of lanes of vectors, which the compiler chooses, makes no difference; the last steps are done one by one.
+    fn summed(&mut self, f: &For, from: &str, end: &str) {
+        let n = self.fresh;
+        self.fresh += 1;
+        let index = self.target(f.index);
+        let begin = self.out.len();
+        self.indent += 1;
+        self.nested(&f.body);
+        self.indent -= 1;
+        let body = self.out.split_off(begin);
+        let sums: Vec<(String, Reduction)> =
+            f.reductions.iter().map(|(reg, how)| (self.reg(*reg), *how)).collect();
+        line!(self, "{index} = {from};");
+        let index = self.reg(f.index);
+        line!(self, "if ({index} < {end} && {end} - {index} >= {SUMS}) {{");
+        self.indent += 1;
+        for (sum, how) in &sums {
+            let neutral = match how {
+                Reduction::Add => "-0.0",
+                Reduction::Max => "-INFINITY",
+                Reduction::Min => "INFINITY",
+            };
+            let all = [neutral; SUMS].join(", ");
+            line!(self, "double {sum}_{n}[{SUMS}] = {{{all}}};");
+        }
+        // Digits do not depend on where it polls: a strip has whole blocks.
+        let every = (f.every as u64).next_multiple_of(SUMS as u64);
+        let stop = if every > 0 { format!("stop{n}") } else { end.to_string() };
+        if every > 0 {
+            line!(self, "while ({end} - {index} >= {SUMS}) {{");
+            self.indent += 1;
+            line!(
+                self,
+                "const int64_t {stop} = {end} - {index} > {every} ? {index} + {every} : {end};"
+            );
+        }
+        line!(self, "for (; {stop} - {index} >= {SUMS}; {index} += {SUMS}) {{");
+        self.indent += 1;
+        line!(self, "const int64_t first{n} = {index};");
+        line!(self, "#pragma omp simd");
+        line!(self, "for (int64_t l{n} = 0; l{n} < {SUMS}; l{n}++) {{");
+        self.indent += 1;
+        line!(self, "const int64_t {index} = first{n} + l{n};");
+        for (sum, _) in &sums {
+            line!(self, "double {sum} = {sum}_{n}[l{n}];");
+        }
+        self.out.push_str(&body);
+        for (sum, _) in &sums {
+            line!(self, "{sum}_{n}[l{n}] = {sum};");
+        }
+        for _ in 0..2 {
+            self.indent -= 1;
+            line!(self, "}}");
+        }
+        if every > 0 {
+            line!(self, "if (DF_UNLIKELY({end} - {index} >= {SUMS} && df_poll(cx))) {{");
+            self.indent += 1;
+            self.raise(&Raise::Stopped, &[], f.site);
+            self.indent -= 1;
+            line!(self, "}}");
+            self.indent -= 1;
+            line!(self, "}}");
+        }
+        for (sum, how) in &sums {
+            let mut parts: Vec<String> = (0..SUMS).map(|l| format!("{sum}_{n}[{l}]")).collect();
+            while parts.len() > 1 {
+                let upper = parts.split_off(parts.len() / 2);
+                let pairs = parts.iter().zip(&upper);
+                parts = pairs.map(|(a, b)| combined(*how, a, b)).collect();
+            }
+            line!(self, "{sum} = {};", combined(*how, sum, &parts[0]));
+        }
+        self.indent -= 1;
+        line!(self, "}}");
+        line!(self, "for (; {index} < {end}; {index}++) {{");
+        self.out.push_str(&body);
+        line!(self, "}}");
     }
 
     fn fail(&mut self) {
@@ -580,6 +667,15 @@ fn is_simple(module: &LowModule, stmts: &[Stmt]) -> bool {
         | Stmt::Raise { .. }
         | Stmt::Return(_) => false,
     })
+}
+
+/// Two numbers combined.
+fn combined(how: Reduction, a: &str, b: &str) -> String {
+    match how {
+        Reduction::Add => format!("({a} + {b})"),
+        Reduction::Max => format!("df_max({a}, {b})"),
+        Reduction::Min => format!("df_min({a}, {b})"),
+    }
 }
 
 fn unary(op: Unary, a: &str) -> String {

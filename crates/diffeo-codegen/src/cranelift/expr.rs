@@ -106,12 +106,7 @@ impl FunctionTranslator<'_, '_> {
             }
             Expr::Fma(a, b, c) => {
                 let args = [*a, *b, *c].map(|x| self.operand(x));
-                if self.env.has_fma {
-                    let [a, b, c] = args;
-                    self.b.ins().fma(a, b, c)
-                } else {
-                    self.call_real(&runtime::fma(), &args)
-                }
+                self.fma(args)
             }
             Expr::Math(op, a, b) => {
                 let (a, b) = (self.operand(*a), self.operand(*b));
@@ -142,6 +137,13 @@ impl FunctionTranslator<'_, '_> {
         match self.call_runtime(function, args) {
             Some(value) => value,
             None => zero(&mut self.b, F64),
+        }
+    }
+
+    pub(super) fn fma(&mut self, [a, b, c]: [Value; 3]) -> Value {
+        match self.env.has_fma {
+            true => self.b.ins().fma(a, b, c),
+            false => self.call_real(&runtime::fma(), &[a, b, c]),
         }
     }
 

@@ -122,8 +122,6 @@ pub(super) struct Environment<'m> {
     pub has_fma: bool,
     /// … and for [`low::Unary::Integral`].
     pub has_rounding: bool,
-    /// Whether there are those that `lanes.rs` uses.
-    pub has_lanes: bool,
     /// The target, with the convention of C.
     pub frontend: TargetFrontendConfig,
 }

@@ -127,7 +127,7 @@ impl FunctionTranslator<'_, '_> {
     ) -> Option<Value> {
         let reduced: Vec<Reg> = step.reductions.iter().map(|(reg, _)| *reg).collect();
         let only = shape.carried.iter().all(|reg| reduced.contains(reg));
-        if !self.env.has_lanes || !fits(step) || !only {
+        if !fits(step) || !only {
             return None;
         }
         let vectors = vectors(step);
@@ -390,12 +390,14 @@ impl Lanes<'_, '_, '_> {
                 self.binary(*op, ty, a, b)
             }
             Expr::Fma(a, b, c) => match [*a, *b, *c].map(|x| self.operand(x)) {
-                [Lane::Same(a), Lane::Same(b), Lane::Same(c)] => {
-                    Lane::Same(self.t.b.ins().fma(a, b, c))
-                }
-                args => {
+                [Lane::Same(a), Lane::Same(b), Lane::Same(c)] => Lane::Same(self.t.fma([a, b, c])),
+                args if self.t.env.has_fma => {
                     let [a, b, c] = args.map(|x| self.packed(x, LowTy::Real));
                     Lane::Packed(self.t.b.ins().fma(a, b, c))
+                }
+                args => {
+                    let [a, b, c] = args.map(|x| self.singles(x, LowTy::Real));
+                    Lane::Each([0, 1].map(|i| self.t.fma([a[i], b[i], c[i]])))
                 }
             },
             Expr::Math(op, a, b) => {
@@ -439,7 +441,13 @@ impl Lanes<'_, '_, '_> {
             Unary::ToReal | Unary::FromBits => LowTy::Int,
             Unary::FromBool | Unary::Not => LowTy::Bool,
         };
-        if let Unary::ToReal | Unary::ToInt | Unary::FromBool = op {
+        let single = match op {
+            Unary::ToReal | Unary::ToInt | Unary::FromBool => true,
+            Unary::Integral(_) => !self.t.env.has_rounding,
+            Unary::Neg | Unary::Abs | Unary::Sqrt => false,
+            Unary::Bits | Unary::FromBits | Unary::Not => false,
+        };
+        if single {
             let values = self.singles(a, ty);
             return Lane::Each(values.map(|a| self.t.unary(op, a)));
         }

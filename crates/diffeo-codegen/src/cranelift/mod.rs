@@ -100,7 +100,6 @@ struct TargetIsas {
     at_once: OwnedTargetIsa,
     has_fma: bool,
     has_rounding: bool,
-    has_lanes: bool,
     /// Whether the code counts the work that it does.
     counted: bool,
 }
@@ -150,11 +149,10 @@ impl TargetIsas {
         // Other processors have these always.
         let x64 = cfg!(target_arch = "x86_64");
         let (has_fma, has_rounding) = (!x64 || has("has_fma"), !x64 || has("has_sse41"));
-        let has_lanes = has_fma && has_rounding && (!x64 || has("has_avx"));
         let quick = isa(options, "none", "backtracking")?;
         let at_once = isa(options, "none", "single_pass")?;
         let counted = options.counted;
-        Ok(TargetIsas { isa: target, quick, at_once, has_fma, has_rounding, has_lanes, counted })
+        Ok(TargetIsas { isa: target, quick, at_once, has_fma, has_rounding, counted })
     }
 
     /// For a function of so many statements.
@@ -319,7 +317,6 @@ fn each_function(
         weights: weights.as_ref(),
         has_fma: target.has_fma,
         has_rounding: target.has_rounding,
-        has_lanes: target.has_lanes,
         frontend: target.isa.frontend_config(),
     };
     let mut context = Context::new();
@@ -333,7 +330,7 @@ fn each_function(
         context.func.signature = convention.signature.clone();
         context.func.name = function::name(i as u32);
         let mut expanded = None;
-        if target.has_lanes && statements <= HUGE && lanes::expands(&function.body) {
+        if statements <= HUGE && lanes::expands(&function.body) {
             // Copying nested statements takes a level of the stack for each.
             let mut copy = stacker::grow(COPYING, || function.clone());
             lanes::expand(&mut copy.registers, &mut copy.body);
