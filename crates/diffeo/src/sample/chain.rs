@@ -4,6 +4,7 @@
 //! depends on the seed and its number alone. Chains of nuts-rs belong to the thread that made them.
 
 use super::model::Model;
+use super::vectors::Vectors;
 use super::{Chain, SampleOptions, Step};
 use crate::host::{Array, Error, Repeated, Undefined, Value};
 use crate::Message;
@@ -146,7 +147,7 @@ const FLAT: &str = "0: nothing holds this parameter";
 impl CpuLogpFunc for Density<'_> {
     type LogpError = Nowhere;
     type FlowParameters = ();
-    type ExpandedVector = Vec<f64>;
+    type ExpandedVector = ();
 
     fn dim(&self) -> usize {
         self.dimension
@@ -160,8 +161,8 @@ impl CpuLogpFunc for Density<'_> {
         &mut self,
         _rng: &mut R,
         _position: &[f64],
-    ) -> Result<Vec<f64>, CpuMathError> {
-        Ok(Vec::new())
+    ) -> Result<(), CpuMathError> {
+        Ok(())
     }
 }
 
@@ -205,7 +206,7 @@ pub(super) fn run(
     };
     let sampled = catch_unwind(AssertUnwindSafe(|| {
         let mut chain = settings
-            .new_chain(number as u64, CpuMath::new(density), &mut rng)
+            .new_chain(number as u64, Vectors(CpuMath::new(density)), &mut rng)
             .map_err(|why| failed(why.to_string()))?;
         chain.set_position(&start).map_err(|why| failed(why.to_string()))?;
         let mut found = Chain::new(model, options, number);

@@ -21,6 +21,7 @@ mod csv;
 mod diagnose;
 mod model;
 mod partial;
+mod vectors;
 
 pub use approximate::Approximation;
 pub use diagnose::Summary;
