@@ -1,5 +1,6 @@
 //! The tool for GradBench as an eval runs it: on each engine, every module's derivatives against differences of its values.
 
+use diffeo::Cpu;
 use serde_json::{json, Value as Json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -14,8 +15,14 @@ struct ToolSession {
 
 impl ToolSession {
     fn new(engine: &str) -> ToolSession {
+        ToolSession::on(engine, Cpu::default())
+    }
+
+    /// With code for a processor.
+    fn on(engine: &str, cpu: Cpu) -> ToolSession {
         let mut command = Command::new(env!("CARGO_BIN_EXE_diffeo-gradbench"));
         command.args(["--engine", engine]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.env("DIFFEO_CPU", cpu.name());
         let mut child = command.spawn().expect("the tool starts");
         let to = child.stdin.take().expect("its input");
         let from = BufReader::new(child.stdout.take().expect("its output"));
@@ -197,6 +204,98 @@ fn gradients() {
         let params = ["main_params", "extra_params"];
         gradient(session, "lstm", ["objective", "jacobian"], &lstm, &params);
     });
+}
+
+/// A model of a hand, with so many bones that their sums fill vectors.
+fn hand(vertices: usize) -> Json {
+    let bones = 22;
+    let matrix = |i: usize, j: usize| {
+        json!([
+            [0.8, -0.6, 0.0, i as f64 * 0.1],
+            [0.6, 0.8, 0.0, j as f64 * 0.2],
+            [0, 0, 1, 0.3],
+            [0, 0, 0, 1]
+        ])
+    };
+    let names: Vec<String> = (0..bones).map(|i| format!("bone{i}")).collect();
+    let parents: Vec<i64> = (0..bones as i64).map(|i| if i % 4 == 1 { 0 } else { i - 1 }).collect();
+    let model = json!({
+        "bone_count": bones, "bone_names": names, "parents": parents,
+        "base_relatives": (0..bones).map(|i| matrix(i, 1)).collect::<Vec<_>>(),
+        "inverse_base_absolutes": (0..bones).map(|i| matrix(1, i)).collect::<Vec<_>>(),
+        "base_positions": rows(vertices, 4, 31), "weights": rows(vertices, bones, 32),
+        "triangles": [[0, 1, 2], [1, 3, 5]], "is_mirrored": false
+    });
+    let correspondences: Vec<usize> = (0..vertices).collect();
+    json!({
+        "theta": some(26, 33), "us": [],
+        "data": { "model": model, "correspondences": correspondences, "points": rows(vertices, 3, 34) }
+    })
+}
+
+/// Values and derivatives have the same bits for every processor whose instructions this one has, with sizes that fill
+/// blocks of lanes and leave some steps.
+#[test]
+fn digits_do_not_depend_on_the_processor() {
+    let (n, d, k) = (75, 5, 19);
+    let gmm = json!({
+        "d": d, "k": k, "n": n, "x": rows(n, d, 5), "m": 1, "gamma": 0.7, "alpha": some(k, 6),
+        "mu": rows(k, d, 7), "q": rows(k, d, 8), "l": rows(k, d * (d - 1) / 2, 9)
+    });
+    let (l, b) = (2, 21);
+    let lstm = json!({
+        "main_params": rows(2 * l, 4 * b, 10), "extra_params": rows(3, b, 11),
+        "state": rows(2 * l, b, 12), "sequence": rows(6, b, 13)
+    });
+    let mut cam = some(11, 16);
+    cam[6] = 300.0;
+    let ba = json!({
+        "n": 3, "m": 5, "p": 50, "cam": cam, "x": [0.3, -0.2, 4.0], "w": 0.8, "feat": [1.5, -2.0]
+    });
+    let calls = [
+        ("llsq", "primal", json!({ "x": some(37, 1), "n": 1001 })),
+        ("llsq", "gradient", json!({ "x": some(37, 1), "n": 1001 })),
+        ("lse", "primal", json!({ "x": some(1003, 2) })),
+        ("lse", "gradient", json!({ "x": some(1003, 2) })),
+        ("det", "gradient", json!({ "A": some(25, 3), "ell": 5 })),
+        ("ode", "gradient", json!({ "x": some(45, 4), "s": 5 })),
+        ("gmm", "objective", gmm.clone()),
+        ("gmm", "jacobian", gmm),
+        ("lstm", "objective", lstm.clone()),
+        ("lstm", "jacobian", lstm),
+        ("kmeans", "cost", json!({ "points": rows(201, 17, 14), "centroids": rows(7, 17, 15) })),
+        ("kmeans", "dir", json!({ "points": rows(201, 17, 14), "centroids": rows(7, 17, 15) })),
+        ("ba", "jacobian", ba),
+        ("ht", "objective", hand(40)),
+        ("ht", "jacobian", hand(40)),
+        ("particle", "rf", json!({ "w": 0.0 })),
+        ("saddle", "fr", json!({ "start": [1.0, 1.0] })),
+    ];
+    let given = |engine: &str, cpu: Cpu| {
+        let mut session = ToolSession::on(engine, cpu);
+        let call = |(module, function, input): &(&str, &str, Json)| {
+            session.define(module);
+            session.evaluate(module, function, input)
+        };
+        calls.iter().map(call).collect::<Vec<Json>>()
+    };
+    for engine in ["jit", "llvm"] {
+        if engine == "llvm" && diffeo_codegen::llvm::library().is_err() {
+            continue;
+        }
+        let expected = given(engine, Cpu::Host);
+        for cpu in Cpu::all().filter(|cpu| cpu.lacking().is_none() && *cpu != Cpu::Host) {
+            let found = given(engine, cpu);
+            for ((call, a), b) in calls.iter().zip(&expected).zip(&found) {
+                assert!(
+                    a == b,
+                    "{} {} on {engine} for {cpu}: {b:.1000}, not {a:.1000}",
+                    call.0,
+                    call.1
+                );
+            }
+        }
+    }
 }
 
 #[test]

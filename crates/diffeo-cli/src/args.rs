@@ -563,8 +563,9 @@ pub struct SampleArgs {
 pub struct Processor {
     /// The processor that machine code is made for: native is this one with all its instructions,
     /// baseline any of the architecture; x86-64-v2, x86-64-v3 and x86-64-v4 are levels of x86-64
-    #[arg(long, value_name = "CPU", default_value_t = Cpu::Host, hide_possible_values = true, value_parser = CpuParser)]
-    pub cpu: Cpu,
+    /// [default: what DIFFEO_CPU says, else native]
+    #[arg(long, value_name = "CPU", hide_possible_values = true, value_parser = CpuParser)]
+    pub cpu: Option<Cpu>,
 }
 
 /// `diffeo check`

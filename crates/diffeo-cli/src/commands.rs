@@ -118,9 +118,15 @@ impl Shell {
         entry.ok_or(Stop::Refused)
     }
 
-    /// A processor that can run what is made for it: this one.
+    /// The processor that code is made for: what the command says, else the environment.
+    pub fn processor(&self, processor: &Processor) -> Result<Cpu, Stop> {
+        let wrong = |why: &str| self.usage(&[Diagnostic::error("argument", Span::NONE, why)]);
+        processor.cpu.map_or_else(Cpu::of_environment, Ok).map_err(wrong)
+    }
+
+    /// The same, which has to be able to run the code.
     pub fn cpu(&self, processor: &Processor) -> Result<Cpu, Stop> {
-        let cpu = processor.cpu;
+        let cpu = self.processor(processor)?;
         match cpu.lacking() {
             None => Ok(cpu),
             Some(lacking) => {

@@ -18,7 +18,7 @@ use serde_json::{json, Value as Json};
 /// `diffeo show`
 pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
-    let cpu = args.processor.cpu;
+    let cpu = shell.processor(&args.processor)?;
     if let Some(wrong) = wrong(args) {
         return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, wrong)]));
     }

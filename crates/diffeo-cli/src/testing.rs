@@ -241,5 +241,5 @@ fn of_example(
 
 fn value(shell: &mut Shell, entry: &Entry, engine: EngineArg) -> Result<Value, Stop> {
     let how = Evaluation { json: false, kinks: Kinks::Ignore, engine, unfold: None };
-    shell.evaluate(entry, None, &how, Cpu::Host)
+    shell.evaluate(entry, None, &how, Cpu::default())
 }

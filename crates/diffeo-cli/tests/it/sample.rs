@@ -60,6 +60,43 @@ fn a_table_of_all_parameters() {
     assert_eq!(again.out, done.out);
 }
 
+/// The draws, of the sampler and of approximations, have the same digits for every processor whose instructions this one
+/// has.
+#[test]
+fn draws_do_not_depend_on_the_processor() {
+    let folder = folder();
+    let y = format!("y={:?}", (0..40).map(|i| f64::from(i * 7 % 11)).collect::<Vec<_>>());
+    let sigma = format!("sigma={:?}", (0..40).map(|i| 1.0 + f64::from(i % 3)).collect::<Vec<_>>());
+    for engine in ["jit", "llvm"] {
+        if engine == "llvm" && diffeo_codegen::llvm::library().is_err() {
+            continue;
+        }
+        for method in ["nuts", "laplace", "meanfield"] {
+            let draws = |cpu: diffeo::Cpu| {
+                let args = ["sample", "m.deo", "--arg", &y, "--arg", &sigma, "--draws", "100"];
+                let more =
+                    ["--chains", "2", "--method", method, "--engine", engine, "--out", "d.csv"];
+                let args = [&args[..], &more].concat();
+                let mut command = folder.command(&args);
+                let done = command.env("DIFFEO_CPU", cpu.name()).output().expect("it starts");
+                assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+                [1, 2].map(|chain| {
+                    let file = folder.0.join(format!("d_{chain}.csv"));
+                    let text = std::fs::read_to_string(file).expect("a file of draws");
+                    // Comments have times.
+                    let draws = text.lines().filter(|line| !line.starts_with('#'));
+                    draws.map(str::to_string).collect::<Vec<String>>()
+                })
+            };
+            let expected = draws(diffeo::Cpu::Host);
+            assert!(expected.iter().all(|lines| lines.len() == 101));
+            for cpu in diffeo::Cpu::all().filter(|cpu| cpu.lacking().is_none()) {
+                assert!(draws(cpu) == expected, "{method} on {engine} for {cpu}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_summary_as_json_and_files_of_stan() {
     let folder = folder();

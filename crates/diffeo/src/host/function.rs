@@ -536,10 +536,10 @@ impl Function {
             Some((low, postcard::to_stdvec(&interface).ok()?))
         })?;
         // Others may use the program meanwhile.
-        let compiled = match pipeline::compile(&low, backend, Cpu::Host, &limits).ok() {
+        let compiled = match pipeline::compile(&low, backend, Cpu::default(), &limits).ok() {
             None if options.engine == Engine::Auto => {
                 let low = pipeline::low(low.flat.clone(), Backend::Jit.lowering());
-                pipeline::compile(&low, Backend::Jit, Cpu::Host, &limits).ok()?
+                pipeline::compile(&low, Backend::Jit, Cpu::default(), &limits).ok()?
             }
             compiled => compiled?,
         };

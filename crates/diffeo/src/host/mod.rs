@@ -36,6 +36,7 @@ pub use ty::{Type, Types};
 pub use value::{Array, Value};
 
 use crate::session::Session;
+use crate::Cpu;
 use crate::ModuleId;
 use diffeo_calculus::eval::Exceeded;
 use diffeo_calculus::ty::{DataDecl, Ty};
@@ -135,6 +136,7 @@ impl Program {
     fn made(
         load: impl FnOnce(&mut Session) -> Result<ModuleId, Error> + Send,
     ) -> Result<Program, Error> {
+        Cpu::of_environment().map_err(|why| Error::new("processor", why))?;
         let world = Confined::try_new(|| {
             let mut session = Session::new();
             let module = load(&mut session)?;

@@ -77,7 +77,7 @@ fn auto(text: &str, policy: Policy, limits: Limits) -> (Auto, Rc<RefCell<Vec<Str
     let lowered =
         pipeline::flat(&entry.program, entry.global, &mut |_| {}).expect("no derivatives");
     let low = pipeline::low(lowered.module, Backend::Jit.lowering());
-    let compiled = cranelift::compile(&low, &pipeline::cranelift_options(Cpu::Host, true))
+    let compiled = cranelift::compile(&low, &pipeline::cranelift_options(Cpu::default(), true))
         .expect("Cranelift's code");
     let lines = Rc::new(RefCell::new(Vec::new()));
     let printed = lines.clone();
@@ -87,7 +87,7 @@ fn auto(text: &str, policy: Policy, limits: Limits) -> (Auto, Rc<RefCell<Vec<Str
         }
     });
     let options = Options { events, limits, ..Options::default() };
-    (Auto::by(policy, lowered.interface, compiled, Once::new(options), Cpu::Host), lines)
+    (Auto::by(policy, lowered.interface, compiled, Once::new(options), Cpu::default()), lines)
 }
 
 fn run(text: &str, policy: Policy, limits: Limits) -> (RunSeen, u64) {

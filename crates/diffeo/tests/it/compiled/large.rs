@@ -61,7 +61,7 @@ fn compiled(text: &str) -> Vec<(&'static str, usize)> {
     let lowered = pipeline::flat(&entry.program, entry.global, &mut see);
     let lowered = lowered.unwrap_or_else(|why| panic!("{why:?}"));
     let low = pipeline::low(lowered.module, Backend::Jit.lowering());
-    pipeline::compile(&low, Backend::Jit, Cpu::Host, &Limits::default())
+    pipeline::compile(&low, Backend::Jit, Cpu::default(), &Limits::default())
         .unwrap_or_else(|error| panic!("{error}"));
     println!("{} bytes of text: {:?} to machine code; {sizes:?}", text.len(), start.elapsed());
     sizes

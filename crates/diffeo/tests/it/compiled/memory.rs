@@ -286,7 +286,7 @@ fn stack_and_blocks_are_bounded_together() {
             continue;
         }
         let compiled =
-            pipeline::compile(&program.low(backend), backend, Cpu::Host, &Limits::default());
+            pipeline::compile(&program.low(backend), backend, Cpu::default(), &Limits::default());
         let compiled = compiled.unwrap_or_else(|error| panic!("{error}"));
         let bytes = 64 << 20;
         let in_use = || USED.load(Ordering::Relaxed);

@@ -6,7 +6,7 @@
 use crate::support::{near, near_largest};
 use diffeo::lower::value::Interface;
 use diffeo::pipeline::{self, Backend};
-use diffeo::{Diagnostic, Engine, Entry, Limits, Options, Session};
+use diffeo::{Cpu, Diagnostic, Engine, Entry, Limits, Options, Session};
 use diffeo_array::ir::Module;
 use diffeo_calculus::eval::{Event, Events};
 use diffeo_calculus::value::Value;
@@ -245,20 +245,51 @@ fn not_compiled(program: &TargetProgram, error: impl std::fmt::Display) -> Ran {
     Ran { result: Err(error), lines: Vec::new(), blocks: 0 }
 }
 
-fn each(
-    programs: &[TargetProgram],
-    backend: Backend,
-    compile: fn(&Arc<low::LowModule>) -> Result<Compiled, CompileError>,
-) -> Vec<Ran> {
-    let run = |program: &TargetProgram| match compile(&program.low(backend)) {
-        Ok(compiled) => call(program, compiled),
-        Err(error) => not_compiled(program, error),
+/// How programs are compiled one by one: for a processor, perhaps with few optimisations.
+type Compile = fn(&Arc<low::LowModule>, Cpu, bool) -> Result<Compiled, CompileError>;
+
+/// Runs programs that are compiled one by one. Those that are compiled well have to give the same digits without
+/// optimisations, and for another processor whose instructions this one has; with `DIFFEO_ALL` all programs for all.
+fn each(programs: &[TargetProgram], backend: Backend, compile: Compile) -> Vec<Ran> {
+    let all = std::env::var_os("DIFFEO_ALL").is_some();
+    let run = |program: &TargetProgram| {
+        let low = program.low(backend);
+        let run = |cpu, quick| match compile(&low, cpu, quick) {
+            Ok(compiled) => call(program, compiled),
+            Err(error) => not_compiled(program, error),
+        };
+        let hash = hash(std::slice::from_ref(&low));
+        let quick = quick(hash);
+        let ran = run(Cpu::default(), quick);
+        if quick && !all {
+            return ran;
+        }
+        let here = Cpu::all().filter(|cpu| cpu.lacking().is_none());
+        let mut processors: Vec<Cpu> = here.collect();
+        if !all {
+            let other = (hash / WELL) as usize % processors.len();
+            processors = vec![processors[other]];
+        }
+        let others = processors.into_iter().map(|cpu| (cpu, false));
+        for (cpu, quick) in others.chain([(Cpu::default(), true)]) {
+            let other = run(cpu, quick);
+            if other != ran {
+                let how = format!("for {cpu}, quick: {quick}");
+                return not_compiled(program, format!("{ran:.2000?}, but {other:.2000?} {how}"));
+            }
+        }
+        ran
     };
     programs.iter().map(run).collect()
 }
 
-fn compile_by_cranelift(module: &Arc<low::LowModule>) -> Result<Compiled, CompileError> {
-    cranelift::compile(module, &cranelift::CraneliftOptions::default())
+fn compile_by_cranelift(
+    module: &Arc<low::LowModule>,
+    cpu: Cpu,
+    _: bool,
+) -> Result<Compiled, CompileError> {
+    let options = cranelift::CraneliftOptions { cpu, ..cranelift::CraneliftOptions::default() };
+    cranelift::compile(module, &options)
 }
 
 /// By Cranelift, where every loop that can be is done by several threads, and every function cut that can be, however small
@@ -267,7 +298,7 @@ fn threads(program: &TargetProgram) -> Ran {
     let splitting = Splitting::ALWAYS;
     let options = memory::MemoryOptions { splitting, reuse: true, long: 8 };
     let module = memory::lower_with(program.flat.clone(), options);
-    match compile_by_cranelift(&Arc::new(module)) {
+    match compile_by_cranelift(&Arc::new(module), Cpu::default(), false) {
         Ok(compiled) => call_on(NonZeroUsize::new(3), program, compiled),
         Err(error) => not_compiled(program, error),
     }
@@ -276,16 +307,24 @@ fn threads(program: &TargetProgram) -> Ran {
 /// Of so many programs one is compiled with all optimisations of LLVM or the C compiler.
 const WELL: u64 = 8;
 
-/// Whether these programs are compiled with few of the optimisations.
-fn quick(modules: &[Arc<low::LowModule>]) -> bool {
+/// A number that depends on these programs.
+fn hash(modules: &[Arc<low::LowModule>]) -> u64 {
     let mut hasher = DefaultHasher::new();
     modules.iter().for_each(|module| low::print::print(module).hash(&mut hasher));
-    !hasher.finish().is_multiple_of(WELL)
+    hasher.finish()
 }
 
-fn compile_by_llvm(module: &Arc<low::LowModule>) -> Result<Compiled, CompileError> {
-    let quick = quick(std::slice::from_ref(module));
-    llvm::compile(module, &llvm::LlvmOptions { quick, ..llvm::LlvmOptions::default() })
+/// Whether programs with this hash are compiled with few of the optimisations.
+fn quick(hash: u64) -> bool {
+    !hash.is_multiple_of(WELL)
+}
+
+fn compile_by_llvm(
+    module: &Arc<low::LowModule>,
+    cpu: Cpu,
+    quick: bool,
+) -> Result<Compiled, CompileError> {
+    llvm::compile(module, &llvm::LlvmOptions { cpu, quick, ..llvm::LlvmOptions::default() })
 }
 
 fn no_c_compiler() -> Option<String> {
@@ -295,12 +334,24 @@ fn no_c_compiler() -> Option<String> {
 
 fn run_c(programs: &[TargetProgram]) -> Vec<Ran> {
     let modules: Vec<Arc<low::LowModule>> = programs.iter().map(|p| p.low(Backend::C)).collect();
-    let options =
-        c::compiler::COptions { quick: quick(&modules), ..c::compiler::COptions::default() };
-    match c::engine::compile_all(&modules, &options) {
-        Ok(all) => programs.iter().zip(all).map(|(p, compiled)| call(p, compiled)).collect(),
-        Err(error) => programs.iter().map(|p| not_compiled(p, &error)).collect(),
+    let quick = quick(hash(&modules));
+    let run = |cpu| {
+        let options = c::compiler::COptions { cpu, quick, ..c::compiler::COptions::default() };
+        match c::engine::compile_all(&modules, &options) {
+            Ok(all) => programs.iter().zip(all).map(|(p, compiled)| call(p, compiled)).collect(),
+            Err(error) => programs.iter().map(|p| not_compiled(p, &error)).collect::<Vec<Ran>>(),
+        }
+    };
+    let mut ran = run(Cpu::default());
+    if !quick {
+        for ((program, ran), other) in programs.iter().zip(&mut ran).zip(run(Cpu::Baseline)) {
+            if other != *ran {
+                let all = format!("{ran:.2000?}, but {other:.2000?} for the baseline");
+                *ran = not_compiled(program, all);
+            }
+        }
     }
+    ran
 }
 
 /// What is wrong with what an engine gave.
