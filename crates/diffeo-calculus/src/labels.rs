@@ -5,8 +5,7 @@
 //! for a component of a tuple; field i of a constructor is `Name.i`, and the elements of a list are numbered as
 //! those of an array. A Real alone has the empty path. The depth of the value costs no stack.
 
-use crate::show::is_list;
-use crate::ty::{DataDecl, Ty};
+use crate::ty::{DataDecl, Ty, WellKnown};
 use crate::value::Value;
 use diffeo_base::field_name;
 
@@ -42,7 +41,7 @@ pub fn labels(value: &Value, ty: &Ty, datas: &[DataDecl]) -> Vec<String> {
             }
             Ty::Data(data, args) => {
                 let decl = &datas[data.0 as usize];
-                if is_list(decl) {
+                if decl.is(WellKnown::List) {
                     let mut rest = value;
                     while let [head, tail] = rest.fields() {
                         let i = pending.len() - from;

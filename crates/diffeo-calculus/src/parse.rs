@@ -10,7 +10,7 @@ mod terms;
 
 use crate::names::Names;
 use crate::term::{Binder, Global, Lit, Program, TermKind, Var};
-use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty};
+use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty, WellKnown};
 use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use lexer::{lex, CoreToken};
@@ -256,6 +256,13 @@ impl CoreParser<'_> {
                 self.fail("parameters are numbered from 0");
             }
         }
+        let mut known = None;
+        if self.eat("is") {
+            known = WellKnown::ALL.into_iter().find(|known| self.eat(known.word()));
+            if known.is_none() {
+                self.fail("expected a type of the library");
+            }
+        }
         self.expect("=");
         let mut constructors = Vec::new();
         while matches!(self.peek(), CoreToken::Name(..)) {
@@ -271,7 +278,7 @@ impl CoreParser<'_> {
                 break;
             }
         }
-        DataDecl { name, params, constructors }
+        DataDecl { name, known, params, constructors }
     }
 
     // Types

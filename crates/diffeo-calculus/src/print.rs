@@ -1,7 +1,7 @@
 //! Core as text that [`crate::parse`] reads back: a program, a term or a type in, text out.
 //!
 //! ```text
-//! data Maybe[$0] = Nothing | Just($0)
+//! data Maybe[$0] is maybe = Nothing | Just($0)
 //!
 //! def half : Real -> Maybe[Real] = fn (x : Real) -> con Maybe[Real].Just(#real.div(x, 2.0))
 //!
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Definitions are marked with `@`, primitive operations and derivatives with `#`, parameters of a
-//! declaration with `$`. What a form needs of types stands in brackets after it: `tuple[T](M, …)`,
-//! `proj[T, 0](M)`, `#index[T](M, N)`. A variable is its name, or `name.id` where another variable of the
+//! declaration with `$`; `is` says which type of the library one is. What a form needs of types stands in
+//! brackets after it: `tuple[T](M, …)`, `proj[T, 0](M)`, `#index[T](M, N)`. A variable is its name, or `name.id` where another variable of the
 //! same definition has that name; likewise a definition, variant type or constructor, with its position.
 //! Names that are not identifiers stand in backquotes. The same program always prints the same.
 
@@ -166,6 +166,9 @@ impl<'p> CorePrinter<'p> {
         self.text(format!("data {}", self.names.datas.label(position)));
         if decl.params > 0 {
             self.list(("[", "]"), 0..decl.params, |p, i| p.text(format!("${i}")));
+        }
+        if let Some(known) = decl.known {
+            self.text(format!(" is {}", known.word()));
         }
         self.text(" =");
         for (tag, constructor) in decl.constructors.iter().enumerate() {

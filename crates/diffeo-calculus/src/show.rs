@@ -6,7 +6,7 @@
 //! for an Int, an active Real shows its primal; and the depth of the value costs no stack.
 
 use crate::array::Array;
-use crate::ty::{DataDecl, Ty};
+use crate::ty::{DataDecl, Ty, WellKnown};
 use crate::value::{Parts, Value};
 use diffeo_base::field_name;
 use std::rc::Rc;
@@ -126,7 +126,7 @@ fn show_value(
         }
         (Value::Data(d), Ty::Data(id, args)) => {
             let decl = &datas[id.0 as usize];
-            if is_list(decl) {
+            if decl.is(WellKnown::List) {
                 out.push_str("list[");
                 tasks.push(ShowTask::List(value, "", args[0].clone()));
                 return;
@@ -155,14 +155,6 @@ fn push_all<'a>(
         tasks.push(ShowTask::Value(value.clone(), ty.clone()));
         tasks.push(ShowTask::Text(if i == 0 { "" } else { ", " }));
     }
-}
-
-/// Whether this is the type of lists, which have a notation of their own.
-pub fn is_list(decl: &DataDecl) -> bool {
-    decl.name.as_str() == "List"
-        && decl.params == 1
-        && matches!(decl.constructors.as_slice(),
-            [nil, cons] if nil.fields.is_empty() && cons.fields.len() == 2)
 }
 
 /// A real number without what is known of its derivatives.

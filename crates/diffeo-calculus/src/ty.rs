@@ -35,11 +35,52 @@ pub enum Ty {
     Param(u32),
 }
 
+/// A variant type of the library that has a notation or a meaning outside of programs. It is known by where it is
+/// declared: a type of the same name in a program is another one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum WellKnown {
+    /// `Nil | Cons(a, List[a])`: written as arrays are.
+    List,
+    /// `Nothing | Just(a)`: what may be missing.
+    Maybe,
+    /// Plots, which are drawn.
+    Plot,
+    /// Keys of random numbers.
+    Key,
+}
+
+/// The tags of the constructors of [`WellKnown::List`].
+pub const NIL: u32 = 0;
+/// See [`NIL`].
+pub const CONS: u32 = 1;
+/// The tags of the constructors of [`WellKnown::Maybe`].
+pub const NOTHING: u32 = 0;
+/// See [`NOTHING`].
+pub const JUST: u32 = 1;
+
+impl WellKnown {
+    /// All of them.
+    pub const ALL: [WellKnown; 4] =
+        [WellKnown::List, WellKnown::Maybe, WellKnown::Plot, WellKnown::Key];
+
+    /// Its word in the text of Core.
+    pub fn word(self) -> &'static str {
+        match self {
+            WellKnown::List => "list",
+            WellKnown::Maybe => "maybe",
+            WellKnown::Plot => "plot",
+            WellKnown::Key => "key",
+        }
+    }
+}
+
 /// A variant type, perhaps recursive.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DataDecl {
     /// Its name, qualified by the module where that is needed.
     pub name: Name,
+    /// Which type of the library it is, where that matters.
+    pub known: Option<WellKnown>,
     /// How many parameters it takes.
     pub params: usize,
     /// Its constructors; the tag of a constructor is its position.
@@ -109,6 +150,11 @@ impl Ty {
 }
 
 impl DataDecl {
+    /// Whether it is this type of the library.
+    pub fn is(&self, known: WellKnown) -> bool {
+        self.known == Some(known)
+    }
+
     /// The field types of the constructor with this tag, at these type arguments.
     pub fn fields(&self, tag: u32, args: &[Ty]) -> Vec<Ty> {
         self.constructors[tag as usize].fields.iter().map(|t| t.instantiate(args)).collect()

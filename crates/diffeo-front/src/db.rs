@@ -3,6 +3,7 @@
 
 use crate::types::{DataIdx, Scheme, Size, SizeVar, Store, Ty};
 use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span, MOST_SHOWN};
+use diffeo_calculus::ty::WellKnown;
 use diffeo_syntax::ast::{self, ExprId, Module, PatId, TypeId};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -131,6 +132,8 @@ pub struct DataInfo {
     pub module: ModuleId,
     /// Its name.
     pub name: Name,
+    /// Which type of the library it is, where that matters.
+    pub known: Option<WellKnown>,
     /// Its parameters.
     pub params: Vec<Name>,
     /// Its constructors.
@@ -182,7 +185,7 @@ pub struct Db {
     pub diagnostics: Vec<Diagnostic>,
     /// The prelude, once loaded.
     pub prelude: Option<ModuleId>,
-    /// The prelude's `List` and `Maybe`.
+    /// The prelude's `List`.
     pub list: Option<DataIdx>,
 }
 

@@ -1,9 +1,10 @@
 //! The top level of a module: its types, constructors, definitions and imports.
 
 use crate::db::{AliasInfo, ConstructorInfo, DataInfo, Db, DefInfo, ModuleId, TypeRef};
-use crate::infer;
+use crate::{infer, library};
 use crate::types::DataIdx;
 use diffeo_base::{Diagnostic, Name, Span};
+use diffeo_calculus::ty::WellKnown;
 use diffeo_syntax::ast::{Import, Item, TypeBody, TypeDecl, TypeKind};
 
 /// Declares the types, constructors and definitions of a module whose imports are loaded.
@@ -98,9 +99,15 @@ fn new_data(db: &mut Db, module: ModuleId, decl: &TypeDecl, params: Vec<Name>) -
             vec![ConstructorInfo { name: decl.name.name.clone(), fields: Vec::new() }]
         }
     };
-    db.datas.push(DataInfo { module, name: decl.name.name.clone(), params, constructors });
+    let (name, home) = (decl.name.name.clone(), db.module(module));
+    let known = if home.std { library::well_known(&home.name, &name) } else { None };
+    db.datas.push(DataInfo { module, name, known, params, constructors });
     db.store.data_has_function.push(false);
-    DataIdx(db.datas.len() as u32 - 1)
+    let data = DataIdx(db.datas.len() as u32 - 1);
+    if known == Some(WellKnown::List) {
+        db.list = Some(data);
+    }
+    data
 }
 
 /// `type T = A` where there is no type A declares the constructor A.

@@ -1,6 +1,7 @@
 //! The standard library, embedded in the program: its texts, and where a name is that is not imported.
 
 use diffeo_base::{closest, FileId};
+use diffeo_calculus::ty::WellKnown;
 use diffeo_syntax::ast::{Item, TypeBody};
 use std::sync::OnceLock;
 
@@ -9,6 +10,17 @@ pub use diffeo_std::MODULES;
 /// Names of modules that need no import: as the prelude's, but their modules are read only where a program has them.
 pub const ON_DEMAND: &[(&str, &[&str])] =
     &[("special", &["gamma_inc", "beta_inc", "bessel_j", "bessel_y", "bessel_i", "bessel_k"])];
+
+/// Which type of the library this one, of a module of it, is to those outside of programs.
+pub fn well_known(module: &str, name: &str) -> Option<WellKnown> {
+    match (module, name) {
+        ("prelude", "List") => Some(WellKnown::List),
+        ("prelude", "Maybe") => Some(WellKnown::Maybe),
+        ("plot", "Plot") => Some(WellKnown::Plot),
+        ("random", "Key") => Some(WellKnown::Key),
+        _ => None,
+    }
+}
 
 /// The text of a module of the standard library.
 pub fn source(name: &str) -> Option<&'static str> {

@@ -8,7 +8,7 @@ mod orders;
 mod show;
 mod signature;
 
-use crate::db::{Db, DefId, ModuleData, ModuleId, Scope, TypeRef};
+use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::TypePrinter;
 use crate::not_converged::NotConverged;
 use crate::types::Ty as Inferred;
@@ -276,12 +276,6 @@ impl Session {
         }
         self.loading.pop();
         declare::declare(&mut self.db, id);
-        if std && name == "prelude" {
-            self.db.list = match self.db.module(id).scope.types.get("List") {
-                Some((TypeRef::Data(d), _)) => Some(*d),
-                Some((TypeRef::Alias(_), _)) | None => None,
-            };
-        }
         id
     }
 

@@ -590,7 +590,7 @@ impl Workspace {
         let new = DataId(self.datas.len() as u32);
         self.datas_translated.insert((system.clone(), id), new);
         let name = Name::new(&format!("{}{}", decl.name, system.suffix()));
-        self.datas.push(DataDecl { name, constructors: Vec::new(), ..decl });
+        self.datas.push(DataDecl { name, known: None, constructors: Vec::new(), ..decl });
         let mut constructors = Vec::new();
         for c in &decl.constructors {
             let fields = c.fields.iter().map(|t| homomorphism::ty(self, system, t)).collect();
@@ -611,7 +611,7 @@ impl Workspace {
         let new = DataId(self.datas.len() as u32);
         self.instances.insert(key, new);
         let name = Name::new(&format!("{source}{}", system.suffix()));
-        self.datas.push(DataDecl { name, params: 0, constructors: Vec::new() });
+        self.datas.push(DataDecl { name, known: None, params: 0, constructors: Vec::new() });
         let mut constructors = Vec::new();
         for c in &decl.constructors {
             let fields = c.fields.iter().map(|t| t.instantiate(args));

@@ -1,30 +1,18 @@
 //! Plots in values of Core: where they are, and what they are as data.
 //!
-//! What comes in: a value of the evaluator with its type. What goes out: each [`Plot`] with the way to it. The type is
-//! known by its constructors, so a program's own type `Plot` is none.
+//! What comes in: a value of the evaluator with its type. What goes out: each [`Plot`] with the way to it. A
+//! program's own type `Plot` is none.
 
 use diffeo_base::deep;
-use diffeo_calculus::show::{is_list, show_with};
-use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::show::show_with;
+use diffeo_calculus::ty::{DataDecl, Ty, WellKnown};
 use diffeo_calculus::value::Value as Core;
 use diffeo_plot::{read, summary, Plot, PlotSource};
 
 /// Whether this is the type of plots.
 pub fn is_plot(ty: &Ty, datas: &[DataDecl]) -> bool {
     let Ty::Data(id, _) = ty else { return false };
-    let Some(decl) = datas.get(id.0 as usize) else { return false };
-    let [plot, grid] = &decl.constructors[..] else { return false };
-    let figure = |ty: &Ty| match ty {
-        Ty::Record(fields) => {
-            let names = fields.iter().map(|(name, _)| name.as_str());
-            names.eq(["height", "layers", "title", "width", "x", "y"])
-        }
-        _ => false,
-    };
-    plot.name == "Plot"
-        && grid.name == "Grid"
-        && matches!(&plot.fields[..], [ty] if figure(ty))
-        && matches!(&grid.fields[..], [Ty::String, Ty::Int, Ty::Array(of)] if **of == *ty)
+    datas.get(id.0 as usize).is_some_and(|decl| decl.is(WellKnown::Plot))
 }
 
 /// The plot that a value is.
@@ -189,7 +177,7 @@ fn collect_within(
         }
         (Core::Data(data), Ty::Data(id, args)) => {
             let decl = &datas[id.0 as usize];
-            if is_list(decl) {
+            if decl.is(WellKnown::List) {
                 let (mut rest, mut i) = (value.clone(), 0);
                 while let [head, tail] = rest.fields() {
                     collect(head, &args[0], datas, below(&i.to_string()), out);
@@ -198,7 +186,7 @@ fn collect_within(
                 return;
             }
             let name = decl.constructors[data.tag as usize].name.as_str();
-            let path = if name == "Just" { path } else { below(name) };
+            let path = if decl.is(WellKnown::Maybe) { path } else { below(name) };
             let types = decl.fields(data.tag, args);
             match (&types[..], &data.fields[..]) {
                 ([ty], [field]) => collect(field, ty, datas, path, out),

@@ -1,7 +1,7 @@
 //! Plots in values: what has the type `Plot` of the module `plot` of the library, as data that is drawn.
 //!
 //! What comes in: a value with its type, or a [`Value`] of a host. What goes out: [`Plot`], which the functions here
-//! draw or turn into Vega-Lite. The type is known by its constructors, so a program's own type `Plot` is none.
+//! draw or turn into Vega-Lite. A program's own type `Plot` is none.
 //!
 //! ```
 //! use diffeo::{plot, Program, Value};

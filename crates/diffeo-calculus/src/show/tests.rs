@@ -2,7 +2,7 @@
 
 use super::{real, show, string};
 use crate::array::Array;
-use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty};
+use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty, WellKnown};
 use crate::value::{Active, Parts, Value};
 use proptest::prelude::*;
 use std::rc::Rc;
@@ -18,6 +18,7 @@ fn data(id: DataId, arg: Ty) -> Ty {
 fn datas() -> Vec<DataDecl> {
     let decl = |name: &str, constructors: &[(&str, &[Ty])]| DataDecl {
         name: name.into(),
+        known: WellKnown::ALL.into_iter().find(|known| format!("{known:?}") == name),
         params: 1,
         constructors: constructors
             .iter()

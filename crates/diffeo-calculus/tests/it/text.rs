@@ -7,7 +7,7 @@ use diffeo_calculus::prim::{
 use diffeo_calculus::term::{
     Arm, Binder, Build, Case, Control, Global, GlobalId, Lit, Loop, Term, TermKind, Var,
 };
-use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId};
+use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId, WellKnown};
 use diffeo_calculus::{
     alpha_eq, alpha_eq_programs, lint, parse, print, print_term, Prim, Program, Ty,
 };
@@ -224,6 +224,7 @@ impl TextGenerator {
             |g: &mut Self| ConstructorDecl { name: g.name(), fields: g.many(Self::ty) };
         let data = |g: &mut Self| DataDecl {
             name: g.name(),
+            known: [None, Some(WellKnown::List), Some(WellKnown::Key)][g.below(3)],
             params: g.below(3),
             constructors: vec![constructor(g), constructor(g)],
         };

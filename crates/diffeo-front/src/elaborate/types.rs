@@ -49,7 +49,8 @@ impl Elaborator<'_> {
         } else {
             info.name.clone()
         };
-        self.program.datas.push(DataDecl { name, params: info.params.len(), constructors: vec![] });
+        let (known, params) = (info.known, info.params.len());
+        self.program.datas.push(DataDecl { name, known, params, constructors: vec![] });
         let constructors = info
             .constructors
             .iter()

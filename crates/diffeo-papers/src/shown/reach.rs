@@ -107,7 +107,7 @@ pub(crate) fn prune(program: &Reached, entry: GlobalId) -> (Reached, Vec<GlobalI
             fields: c.fields.iter().map(field).collect(),
         };
         let constructors = decl.constructors.iter().map(constructor).collect();
-        DataDecl { name: decl.name.clone(), params: decl.params, constructors }
+        DataDecl { constructors, ..decl.clone() }
     });
     let defined = order.iter().map(|id| {
         let mut global = program.globals[id.0 as usize].clone();

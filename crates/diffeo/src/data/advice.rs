@@ -4,11 +4,10 @@
 use super::error::{BadCell, Content, Damage, DataError, DataSource, JsonPiece, Problem, Row};
 use super::message::{in_json, listed, short};
 use super::options;
-use super::shape::is_list;
 use super::show_type;
 use super::Format;
 use diffeo_base::{closest, is_invisible};
-use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::ty::{DataDecl, Ty, WellKnown};
 
 impl DataError {
     /// Whether a file of this format has an option.
@@ -370,7 +369,7 @@ impl Problem {
             ),
             Problem::Mismatch(_, Ty::Data(id, _), _) => {
                 let decl = datas.get(id.0 as usize)?;
-                if is_list(decl) {
+                if decl.is(WellKnown::List) {
                     return Some("a list is written as a JSON array".to_string());
                 }
                 let constructors: Vec<String> =

@@ -24,7 +24,6 @@ pub use error::{
 pub use place::{Format, Place, Target};
 pub use read::{is_guarded, read_argument, Check, Field};
 pub use shape::left_out;
-pub(crate) use shape::{is_list, CONS, NIL};
 pub use shown::show_type;
 pub use write::{check_writable, printable_json, to_json, write_bytes, write_results, Output};
 

@@ -3,42 +3,18 @@
 
 use super::place::Format;
 use diffeo_base::Name;
-use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::ty::{DataDecl, Ty, WellKnown, NOTHING};
 use diffeo_calculus::value::Value;
 
-/// The tags of the constructors of `List`.
-pub(crate) const NIL: u32 = 0;
-pub(crate) const CONS: u32 = 1;
-
-/// Whether this is the type of lists, which JSON writes as arrays.
-pub(crate) fn is_list(decl: &DataDecl) -> bool {
-    decl.name == "List" && decl.constructors.len() == 2 && decl.params == 1
-}
-
-/// The tags of `Nothing` and `Just`.
-#[derive(Clone, Copy)]
-pub(super) struct MaybeTags {
-    pub nothing: u32,
-    pub just: u32,
-}
-
 /// The T of `Maybe[T]`.
-pub(super) fn maybe<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<(&'t Ty, MaybeTags)> {
+pub(super) fn maybe<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<&'t Ty> {
     let Ty::Data(id, args) = ty else { return None };
-    let ([inner], Some(decl)) = (&args[..], datas.get(id.0 as usize)) else { return None };
-    let tag = |name: &str, fields: &[Ty]| {
-        decl.constructors.iter().position(|c| c.name == name && c.fields == fields)
-    };
-    let tags = MaybeTags {
-        nothing: tag("Nothing", &[])? as u32,
-        just: tag("Just", &[Ty::Param(0)])? as u32,
-    };
-    (decl.name == "Maybe" && decl.constructors.len() == 2).then_some((inner, tags))
+    datas.get(id.0 as usize).filter(|decl| decl.is(WellKnown::Maybe)).and(args.first())
 }
 
 /// What stands for a value of this type that is left out: `Nothing` of a `Maybe`.
 pub fn left_out(ty: &Ty, datas: &[DataDecl]) -> Option<Value> {
-    maybe(ty, datas).map(|(_, tags)| Value::data(tags.nothing, []))
+    maybe(ty, datas).map(|_| Value::data(NOTHING, []))
 }
 
 /// What a cell of a table holds.
@@ -48,16 +24,14 @@ pub(super) struct Cell<'t> {
     pub ty: &'t Ty,
     /// Real, Int, Bool or String.
     pub scalar: &'t Ty,
-    /// Where it may be missing.
-    pub maybe: Option<MaybeTags>,
+    /// Whether it may be missing.
+    pub maybe: bool,
 }
 
 impl<'t> Cell<'t> {
     fn of(ty: &'t Ty, datas: &[DataDecl]) -> Option<Cell<'t>> {
-        let (scalar, maybe) = match maybe(ty, datas) {
-            Some((inner, tags)) => (inner, Some(tags)),
-            None => (ty, None),
-        };
+        let inner = maybe(ty, datas);
+        let (scalar, maybe) = (inner.unwrap_or(ty), inner.is_some());
         matches!(scalar, Ty::Real | Ty::Int | Ty::Bool | Ty::String).then_some(Cell {
             ty,
             scalar,

@@ -3,10 +3,10 @@
 //! In: a value with its type. Out: for each Real the way to it. What always holds: the order is that of
 //! `leaves`; a long list costs no stack.
 
-use crate::data::{is_list, PathStep};
+use crate::data::PathStep;
 use diffeo_base::{deep, field_name};
 use diffeo_calculus::eval::reals::primal;
-use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::ty::{DataDecl, Ty, WellKnown};
 use diffeo_calculus::value::Value;
 
 /// Shows every Real with the way to it.
@@ -67,7 +67,7 @@ impl PathWalk<'_> {
             }
             (Ty::Data(id, args), Value::Data(data)) => {
                 let decl = &self.datas[id.0 as usize];
-                if is_list(decl) {
+                if decl.is(WellKnown::List) {
                     let (mut rest, mut i) = (value.clone(), 0);
                     while let [head, tail] = rest.fields() {
                         self.step(PathStep::Index(i), head, &args[0]);

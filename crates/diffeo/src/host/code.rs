@@ -1,12 +1,11 @@
 //! Values on their way into compiled code and out of it, and into the evaluator.
 
 use super::value::{Array, Value};
-use crate::data::{is_list, CONS, NIL};
 use crate::lower::value::Interface;
 use diffeo_array::value::FlatValue;
 use diffeo_base::field_name;
 use diffeo_calculus::array::Array as CoreArray;
-use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::ty::{DataDecl, Ty, WellKnown, CONS, NIL};
 use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::engine::{Arg, Results};
 
@@ -246,7 +245,7 @@ impl ValueTypes<'_> {
     }
 
     fn list<'a>(&'a self, ty: &'a Ty) -> Option<&'a Ty> {
-        self.variant(ty).filter(|(decl, _)| is_list(decl)).map(|(_, args)| &args[0])
+        self.variant(ty).filter(|(decl, _)| decl.is(WellKnown::List)).map(|(_, args)| &args[0])
     }
 
     fn each(&self, values: &[Value<'_>], ty: &Ty) -> Converted<Vec<Core>> {

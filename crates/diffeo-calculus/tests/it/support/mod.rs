@@ -11,7 +11,7 @@ use diffeo_calculus::prim::{Comparison, Diff, DiffOp, IntOp, Prim, RealOp, SizeP
 use diffeo_calculus::term::{
     Arm, Binder, Build, Case, Control, Global, GlobalId, Lit, Loop, Term, TermKind, Var,
 };
-use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId};
+use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId, WellKnown};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{lint, Program, Ty};
 use std::cell::Cell;
@@ -71,11 +71,13 @@ pub fn datas() -> Vec<DataDecl> {
     vec![
         DataDecl {
             name: Name::new("List"),
+            known: Some(WellKnown::List),
             params: 1,
             constructors: vec![con("Nil", vec![]), con("Cons", vec![Ty::Param(0), own])],
         },
         DataDecl {
             name: Name::new("Maybe"),
+            known: Some(WellKnown::Maybe),
             params: 1,
             constructors: vec![con("Nothing", vec![]), con("Just", vec![Ty::Param(0)])],
         },

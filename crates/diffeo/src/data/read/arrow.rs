@@ -27,7 +27,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 use bytes::Bytes;
-use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::ty::{DataDecl, Ty, JUST, NOTHING};
 use diffeo_calculus::value::Value;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::ProjectionMask;
@@ -305,10 +305,10 @@ fn put(
 ) -> Result<(), Problem> {
     let is_nan = matches!(value, Some(ArrowScalar::Real(r)) if r.is_nan());
     let ty = || cell.ty.clone();
-    let Some(value) = value.filter(|_| !(is_nan && cell.maybe.is_some())) else {
+    let Some(value) = value.filter(|_| !(is_nan && cell.maybe)) else {
         return match (cell.maybe, column) {
-            (Some(tags), Column::Other(values)) => {
-                push(values, Value::data(tags.nothing, []));
+            (true, Column::Other(values)) => {
+                push(values, Value::data(NOTHING, []));
                 Ok(())
             }
             _ => Err(Problem::MissingCell(name.clone(), ty(), String::new(), Row::default())),
@@ -319,8 +319,8 @@ fn put(
         Column::Int(ints) => value.int().map(|int| push(ints, int)),
         Column::Bool(bools) => value.truth().map(|truth| push(bools, truth)),
         Column::Other(values) => value.value(cell.scalar).map(|value| match cell.maybe {
-            Some(tags) => push(values, Value::data(tags.just, [value])),
-            None => push(values, value),
+            true => push(values, Value::data(JUST, [value])),
+            false => push(values, value),
         }),
         Column::Tuple(_) | Column::Rows { .. } => None,
     };

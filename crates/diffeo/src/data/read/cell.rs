@@ -5,7 +5,7 @@ use crate::data::error::{BadCell, Problem, Row};
 use crate::data::options::{DataOptions, Numbers};
 use crate::data::shape::Cell;
 use crate::data::CsvColumn;
-use diffeo_calculus::ty::Ty;
+use diffeo_calculus::ty::{Ty, JUST, NOTHING};
 use diffeo_calculus::value::Value;
 use std::borrow::Cow;
 
@@ -87,19 +87,15 @@ impl CellFormat {
             Column::Other(values) => {
                 let value = match (cell.maybe, cell.scalar) {
                     // Any text is a String, and what stands in quotes is a text.
-                    (None, _) => self.scalar(cell.scalar, text, found)?,
-                    (Some(tags), Ty::String) if found.quoted => {
-                        Value::data(tags.just, [Value::string(text)])
-                    }
-                    (Some(tags), _) if self.is_missing(text.trim()) => {
-                        Value::data(tags.nothing, [])
-                    }
-                    (Some(tags), scalar) => {
+                    (false, _) => self.scalar(cell.scalar, text, found)?,
+                    (true, Ty::String) if found.quoted => Value::data(JUST, [Value::string(text)]),
+                    (true, _) if self.is_missing(text.trim()) => Value::data(NOTHING, []),
+                    (true, scalar) => {
                         let value = match time(scalar) {
                             Some(seconds) => Value::Real(seconds),
                             None => self.scalar(scalar, text, found)?,
                         };
-                        Value::data(tags.just, [value])
+                        Value::data(JUST, [value])
                     }
                 };
                 push(values, value);

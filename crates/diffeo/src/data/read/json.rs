@@ -9,10 +9,10 @@
 use super::column::{push, Column};
 use super::{text_start, Check, ReadFailure};
 use crate::data::error::{JsonPiece, PathStep, Position, Problem};
-use crate::data::shape::{is_list, maybe, MaybeTags, CONS, NIL};
+use crate::data::shape::maybe;
 use crate::data::{reason, RED_ZONE, SEGMENT};
 use diffeo_base::Name;
-use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::ty::{DataDecl, Ty, WellKnown, CONS, JUST, NIL, NOTHING};
 use diffeo_calculus::value::Value;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -147,9 +147,9 @@ impl JsonReader<'_> {
 
 /// The T of a `Maybe[T]` whose values may be written without `Just`: a T that is neither written as
 /// `null` nor as an object of constructors.
-fn bare<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<(&'t Ty, MaybeTags)> {
-    maybe(ty, datas).filter(|(inner, _)| match inner {
-        Ty::Data(id, _) => is_list(&datas[id.0 as usize]),
+fn bare<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<&'t Ty> {
+    maybe(ty, datas).filter(|inner| match inner {
+        Ty::Data(id, _) => datas[id.0 as usize].is(WellKnown::List),
         Ty::Real
         | Ty::Int
         | Ty::Bool
@@ -181,7 +181,7 @@ impl Element<'_, '_> {
         found: JsonPiece,
         read: impl FnOnce(Element<'_, '_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (Some((inner, tags)), Column::Other(column)) =
+        let (Some(inner), Column::Other(column)) =
             (bare(self.ty, self.reader.datas), &mut *self.column)
         else {
             return self.wrong(found);
@@ -196,7 +196,7 @@ impl Element<'_, '_> {
             }
         }
         result?;
-        push(column, Value::data(tags.just, payload.into_value()));
+        push(column, Value::data(JUST, payload.into_value()));
         Ok(())
     }
 }
@@ -280,9 +280,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
     fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
         match (&mut *self.column, self.ty, bare(self.ty, self.reader.datas)) {
             (Column::Other(column), Ty::Unit, _) => push(column, Value::Unit),
-            (Column::Other(column), _, Some((_, tags))) => {
-                push(column, Value::data(tags.nothing, []));
-            }
+            (Column::Other(column), _, Some(_)) => push(column, Value::data(NOTHING, [])),
             _ => return self.wrong(JsonPiece::Null),
         }
         Ok(())
@@ -339,7 +337,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
                 reader.depth -= 1;
                 Ok(())
             }
-            (Ty::Data(id, args), Column::Other(column)) if is_list(&datas[id.0 as usize]) => {
+            (Ty::Data(id, args), Column::Other(column)) if datas[id.0 as usize].is(WellKnown::List) => {
                 let reader = self.reader;
                 reader.depth += 1;
                 let element = args.first().unwrap_or(&Ty::Unit);
@@ -369,7 +367,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
         let datas = self.reader.datas;
         let Ty::Data(id, args) = self.ty else { return self.record(None, map) };
         let decl = &datas[id.0 as usize];
-        if is_list(decl) {
+        if decl.is(WellKnown::List) {
             return self.wrong(JsonPiece::Object);
         }
         let key = map.next_key::<String>()?;
@@ -377,7 +375,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
             key.as_ref().and_then(|key| decl.constructors.iter().position(|c| c.name == **key));
         match (tag, key, bare(self.ty, datas)) {
             (Some(tag), ..) => self.constructor(decl, args, tag, map),
-            (None, key, Some((Ty::Record(_), _))) => {
+            (None, key, Some(Ty::Record(_))) => {
                 self.unwrapped(JsonPiece::Object, |inner| inner.record(key, map))
             }
             (None, Some(key), _) => {
@@ -432,9 +430,7 @@ impl Element<'_, '_> {
         let mut missing = Vec::new();
         for (i, (name, ty)) in fields.iter().enumerate().filter(|(i, _)| !seen[*i]) {
             match (maybe(ty, reader.datas), &mut columns[i]) {
-                (Some((_, tags)), Column::Other(column)) => {
-                    push(column, Value::data(tags.nothing, []));
-                }
+                (Some(_), Column::Other(column)) => push(column, Value::data(NOTHING, [])),
                 _ => missing.push(name.clone()),
             }
         }

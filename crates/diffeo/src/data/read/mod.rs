@@ -31,7 +31,7 @@ use super::reason;
 use super::shape::{maybe, TableLayout};
 use content::content;
 use diffeo_base::Name;
-use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::ty::{DataDecl, Ty, JUST};
 use diffeo_calculus::value::Value;
 use input::Input;
 use std::cell::Cell;
@@ -167,9 +167,9 @@ fn read_place(
 ) -> Result<Value, ReadFailure> {
     let ty = field.ty;
     // JSON has a `Just` of its own.
-    if let (Some((inner, tags)), true) = (maybe(ty, datas), place.format != Format::Json) {
+    if let (Some(inner), true) = (maybe(ty, datas), place.format != Format::Json) {
         let value = read_place(place, &Field { ty: inner, ..*field }, datas, check)?;
-        return Ok(Value::data(tags.just, [value]));
+        return Ok(Value::data(JUST, [value]));
     }
     match place.format {
         Format::Json | Format::Npy | Format::Parquet | Format::Arrow => {

@@ -109,7 +109,7 @@ impl<S: TableSource> Table<S> {
                 }
             }
             (TableLayout::Rows(cell), Column::Rows { width, count, elements }) => {
-                while self.next(cell.maybe.is_some() && *width == Some(1))? {
+                while self.next(cell.maybe && *width == Some(1))? {
                     let cells = *width.get_or_insert(self.source.len());
                     self.expect(cells, false)?;
                     for i in 0..cells {
@@ -119,7 +119,7 @@ impl<S: TableSource> Table<S> {
                 }
             }
             (TableLayout::Cells(cell), column) => {
-                while self.next(cell.maybe.is_some())? {
+                while self.next(cell.maybe)? {
                     self.expect(1, false)?;
                     self.cell(0, None, cell, column, false)?;
                 }
@@ -163,7 +163,7 @@ impl<S: TableSource> Table<S> {
             }
         };
         let width = header.as_ref().map_or(fields.len(), Vec::len);
-        let blank = width == 1 && fields[0].1.maybe.is_some();
+        let blank = width == 1 && fields[0].1.maybe;
         while self.next(blank)? {
             self.expect(width, header.is_some())?;
             for ((&place, (_, cell)), column) in places.iter().zip(fields).zip(&mut *columns) {

@@ -16,7 +16,7 @@ mod streams;
 
 use super::{check_writable, read_argument, to_json, write_results, Field, Output, Place};
 use diffeo_base::Name;
-use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId, Ty};
+use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId, Ty, WellKnown};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,8 +25,10 @@ fn datas() -> Vec<DataDecl> {
     let constructor = |name: &str, fields| ConstructorDecl { name: Name::new(name), fields };
     let param = Ty::Param(0);
     let of = |id| Ty::Data(DataId(id), [Ty::Param(0)].into());
-    let decl =
-        |name: &str, constructors| DataDecl { name: Name::new(name), params: 1, constructors };
+    let decl = |name: &str, constructors| {
+        let known = WellKnown::ALL.into_iter().find(|known| format!("{known:?}") == name);
+        DataDecl { name: Name::new(name), known, params: 1, constructors }
+    };
     vec![
         decl(
             "Maybe",

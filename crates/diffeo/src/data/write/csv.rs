@@ -12,7 +12,7 @@ use crate::data::read::is_missing;
 use crate::data::shape::{layout, Cell, TableLayout};
 use diffeo_base::Name;
 use diffeo_calculus::array::Array;
-use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::ty::{DataDecl, Ty, JUST};
 use diffeo_calculus::value::Value;
 use std::io::{self, Write};
 
@@ -190,7 +190,7 @@ impl<W: Write> CsvLine<'_, W> {
 
     fn cell(&mut self, value: &Value, cell: &Cell<'_>) -> io::Result<()> {
         match (value, cell.maybe) {
-            (Value::Data(data), Some(tags)) if data.tag == tags.just => {
+            (Value::Data(data), true) if data.tag == JUST => {
                 match data.fields.first().ok_or_else(unexpected)? {
                     Value::String(text) if is_missing(text.trim()) => {
                         self.next()?;
@@ -199,7 +199,7 @@ impl<W: Write> CsvLine<'_, W> {
                     payload => self.scalar(payload, cell.scalar),
                 }
             }
-            (Value::Data(_), Some(_)) => {
+            (Value::Data(_), true) => {
                 self.next()?;
                 self.out.write_all(self.missing.as_bytes())
             }

@@ -4,11 +4,10 @@
 //! does not have); tuples, arrays and lists are arrays; records are objects; `()` is `null`; a
 //! constructor is an object with its name as the only key; a plot is a specification of Vega-Lite.
 
-use crate::data::shape::is_list;
 use crate::data::{RED_ZONE, SEGMENT};
 use crate::plot;
 use diffeo_calculus::show::is_escaped;
-use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::ty::{DataDecl, Ty, WellKnown};
 use diffeo_calculus::value::Value;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -67,7 +66,7 @@ fn write<W: Write + ?Sized>(
                 return out.write_all(printable_json(&json).as_bytes());
             }
             let decl = &datas[id.0 as usize];
-            if is_list(decl) {
+            if decl.is(WellKnown::List) {
                 return write_list(out, value, args.first().unwrap_or(&Ty::Unit), datas);
             }
             let (tag, fields) = (data.tag, value.fields());

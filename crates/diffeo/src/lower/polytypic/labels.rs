@@ -7,7 +7,7 @@ use crate::lower::Lower;
 use diffeo_array::ir::{Atom, Carried, Elem, FlatTy, Op, Scalar, SiteId};
 use diffeo_base::field_name;
 use diffeo_calculus::prim::IntOp;
-use diffeo_calculus::show::is_list;
+use diffeo_calculus::ty::WellKnown;
 use diffeo_calculus::Ty;
 
 /// An array of texts.
@@ -115,7 +115,7 @@ impl<'p> Lower<'p> {
         let at = NOWHERE;
         let Ty::Data(data, args) = ty else { return vec![out, n] };
         let decl = &program.datas[data.0 as usize];
-        if let (true, Sym::Leaf(list), Some(element)) = (is_list(decl), value, args.first()) {
+        if let (true, Sym::Leaf(list), Some(element)) = (decl.is(WellKnown::List), value, args.first()) {
             return self.label_list(element, list, of, (out, n));
         }
         self.switch(value, at, &[TEXTS, FlatTy::Int], &mut |cx, tag, fields| {

@@ -11,7 +11,7 @@ use crate::lower::Lower;
 use diffeo_array::ir::{Atom, Carried, Elem, FlatTy, FunctionId, Op, SiteId};
 use diffeo_base::field_name;
 use diffeo_calculus::prim::{Comparison, IntOp};
-use diffeo_calculus::show::is_list;
+use diffeo_calculus::ty::WellKnown;
 use diffeo_calculus::Ty;
 
 /// An array of texts.
@@ -139,7 +139,7 @@ impl<'p> Lower<'p> {
         let at = NOWHERE;
         let Ty::Data(data, args) = ty else { return Vec::new() };
         let decl = &program.datas[data.0 as usize];
-        if let (true, Sym::Leaf(list), Some(element)) = (is_list(decl), value, args.first()) {
+        if let (true, Sym::Leaf(list), Some(element)) = (decl.is(WellKnown::List), value, args.first()) {
             return vec![self.show_list(element, list)];
         }
         self.switch(value, at, &[FlatTy::Text], &mut |cx, tag, fields| {
@@ -206,7 +206,7 @@ impl<'p> Lower<'p> {
                 }
                 let program = self.program;
                 let decl = &program.datas[data.0 as usize];
-                if let (true, Some(element)) = (is_list(decl), args.first()) {
+                if let (true, Some(element)) = (decl.is(WellKnown::List), args.first()) {
                     return self.is_deep(element, open);
                 }
                 open.push(ty.clone());
@@ -277,7 +277,7 @@ impl<'p> Lower<'p> {
         let at = NOWHERE;
         let Ty::Data(data, args) = ty else { return Vec::new() };
         let decl = &program.datas[data.0 as usize];
-        if let (true, Sym::Leaf(list), Some(element)) = (is_list(decl), value, args.first()) {
+        if let (true, Sym::Leaf(list), Some(element)) = (decl.is(WellKnown::List), value, args.first()) {
             return self.pieces_of_list(element, list, to);
         }
         self.switch(value, at, &[TEXTS, FlatTy::Int], &mut |cx, tag, fields| {

@@ -2,7 +2,7 @@
 //!
 //! Choices come in; declarations, a type over them and a value go out, with what the value is as text, as JSON, and with
 //! every Real doubled: the gradient of the sum of the squares, which [`Declared::norm`] is. Types may be of one
-//! constructor around anything, nested, parametrised, recursive and mutually recursive.
+//! constructor around anything, nested, parametrised, recursive and mutually recursive, and bear names of the library.
 
 use super::generate::Choices;
 
@@ -67,6 +67,10 @@ pub struct Declared {
 /// Names of types, and of constructors besides the names of their types.
 const NAMES: [&str; 8] = ["Bag", "Id", "Rose", "Tree", "W", "Point", "Shape", "Either"];
 const CONSTRUCTORS: [&str; 12] = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L"];
+/// Names that the library has.
+const LIBRARY: [&str; 6] = ["List", "Maybe", "Plot", "Key", "Result", "Layer"];
+const LIBRARY_CONSTRUCTORS: [&str; 8] =
+    ["Just", "Nothing", "Nil", "Cons", "Grid", "Line", "Gaussian", "Converged"];
 const FIELDS: [&str; 4] = ["ys", "b", "Dose", "a"];
 const TEXTS: [&str; 4] = ["", "a", "δ\n\"", "two words"];
 
@@ -75,14 +79,16 @@ pub fn declared(choices: &mut dyn Choices) -> Declared {
     let count = 1 + choices.below(4);
     let mut generator = Generator {
         choices,
-        names: NAMES.to_vec(),
-        constructors: CONSTRUCTORS.to_vec(),
+        names: Vec::new(),
+        constructors: Vec::new(),
+        has_list: true,
+        has_maybe: true,
         declarations: Vec::new(),
         count,
         mutual: None,
         nodes: 60,
     };
-    generator.shuffle();
+    generator.choose_names();
     if generator.below(3) == 0 {
         generator.mutual = Some(generator.below(2));
     }
@@ -118,6 +124,9 @@ struct Generator<'c> {
     choices: &'c mut dyn Choices,
     names: Vec<&'static str>,
     constructors: Vec<&'static str>,
+    /// Whether the types of the library can be written.
+    has_list: bool,
+    has_maybe: bool,
     declarations: Vec<Declaration>,
     /// How many declarations there will be.
     count: usize,
@@ -132,15 +141,21 @@ impl Generator<'_> {
         self.choices.below(n)
     }
 
-    fn shuffle(&mut self) {
-        for i in (1..self.names.len()).rev() {
-            let j = self.choices.below(i + 1);
-            self.names.swap(i, j);
+    fn choose_names(&mut self) {
+        let (mut names, mut constructors) = (NAMES.to_vec(), CONSTRUCTORS.to_vec());
+        if self.below(3) == 0 {
+            names = [&LIBRARY[..], &NAMES[..2]].concat();
+            constructors = [&LIBRARY_CONSTRUCTORS[..], &CONSTRUCTORS[..4]].concat();
+            self.has_maybe = false;
         }
-        for i in (1..self.constructors.len()).rev() {
-            let j = self.choices.below(i + 1);
-            self.constructors.swap(i, j);
+        for list in [&mut names, &mut constructors] {
+            for i in (1..list.len()).rev() {
+                list.swap(i, self.choices.below(i + 1));
+            }
         }
+        names.truncate(self.count);
+        self.has_list = !names.contains(&"List");
+        (self.names, self.constructors) = (names, constructors);
     }
 
     // Types
@@ -151,7 +166,7 @@ impl Generator<'_> {
             Some(params) => params,
             None => [0, 0, 1, 1, 2][self.below(5)],
         };
-        let name = self.names.swap_remove(0).to_string();
+        let name = self.names.pop().expect("a name for each type").to_string();
         let count = [1, 1, 1, 2, 3][self.below(5)];
         let mut constructors: Vec<(String, Vec<Type>)> = Vec::new();
         for tag in 0..count {
@@ -175,8 +190,8 @@ impl Generator<'_> {
             0 | 1 if params > 0 => Type::Param(self.below(params)),
             // What may be without elements may hold what is being declared.
             2 if depth > 0 => Type::Array(Box::new(self.field(i, params, true, depth - 1))),
-            3 | 4 if depth > 0 => Type::List(Box::new(self.field(i, params, true, depth - 1))),
-            5 if depth > 0 => Type::Maybe(Box::new(self.field(i, params, true, depth - 1))),
+            3 | 4 if depth > 0 && self.has_list => Type::List(Box::new(self.field(i, params, true, depth - 1))),
+            5 if depth > 0 && self.has_maybe => Type::Maybe(Box::new(self.field(i, params, true, depth - 1))),
             6 if free => {
                 let any = if self.mutual.is_some() { self.count } else { i + 1 };
                 match self.below(any) {
@@ -207,8 +222,8 @@ impl Generator<'_> {
         match self.below(8) {
             0..=2 if params > 0 => Type::Param(self.below(params)),
             3 if depth > 0 => Type::Array(Box::new(self.simple(params, depth - 1))),
-            4 if depth > 0 => Type::List(Box::new(self.simple(params, depth - 1))),
-            5 if depth > 0 => Type::Maybe(Box::new(self.simple(params, depth - 1))),
+            4 if depth > 0 && self.has_list => Type::List(Box::new(self.simple(params, depth - 1))),
+            5 if depth > 0 && self.has_maybe => Type::Maybe(Box::new(self.simple(params, depth - 1))),
             6 if depth > 0 => self.product(&mut |g| g.simple(params, depth - 1)),
             _ => self.scalar(),
         }
@@ -238,14 +253,14 @@ impl Generator<'_> {
     fn outer(&mut self, depth: usize) -> Type {
         match self.below(8) {
             0 if depth > 0 => Type::Array(Box::new(self.outer(depth - 1))),
-            1 if depth > 0 => Type::List(Box::new(self.outer(depth - 1))),
+            1 if depth > 0 && self.has_list => Type::List(Box::new(self.outer(depth - 1))),
             2 if depth > 0 => self.product(&mut |g| g.outer(depth - 1)),
             _ => {
                 let at = self.below(self.count);
                 let params = self.declarations[at].params;
                 let args = (0..params).map(|_| match self.below(3) {
                     0 => self.scalar(),
-                    1 => Type::List(Box::new(self.scalar())),
+                    1 if self.has_list => Type::List(Box::new(self.scalar())),
                     _ => match depth {
                         0 => Type::Real,
                         _ => self.outer(depth - 1),

@@ -22,11 +22,13 @@ pub fn datas() -> Vec<DataDecl> {
     let mut datas = support::datas();
     datas.push(DataDecl {
         name: Name::new("Shape"),
+        known: None,
         params: 0,
         constructors: vec![con("Circle", vec![Ty::Real]), con("Box", vec![Ty::Real, Ty::Real])],
     });
     datas.push(DataDecl {
         name: Name::new("Tree"),
+        known: None,
         params: 1,
         constructors: vec![
             con("Leaf", vec![]),
