@@ -528,7 +528,8 @@ impl Value {
             Value::Real(x) => *out += &format!("{x:?}"),
             Value::Int(n) => *out += &n.to_string(),
             Value::Bool(b) => *out += &b.to_string(),
-            Value::Text(text) => *out += &serde_json::to_string(text).expect("a text"),
+            // The texts are written in JSON as in Rust.
+            Value::Text(text) => *out += &format!("{text:?}"),
             Value::Unit => *out += "null",
             Value::Tuple(parts) => all(parts, out),
             Value::Record(fields) => {
