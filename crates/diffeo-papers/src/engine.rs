@@ -19,6 +19,7 @@ pub enum TranslatingEngine {
 pub fn machine(program: &Program, engine: TranslatingEngine, options: Options) -> Machine {
     let mut workspace = Workspace::new(program);
     workspace.dynamic = true;
+    workspace.bound(options.limits.clone());
     derived::prepare(&mut workspace, engine);
     Machine::translating(Box::new(workspace), options)
 }

@@ -110,13 +110,20 @@ pub(crate) fn definition(
     id: GlobalId,
     source: &Global,
 ) -> Term {
+    // (ours) A constant of a program that runs is evaluated once, and its value embedded: so one that needs its own
+    // derivative needs itself.
+    let constant = w.dynamic && !matches!(source.body.kind, TermKind::Lam(..));
     match system {
-        System::Delta(_) => delta::translate::definition(w, system, id, source),
         System::Vector(s) => {
             let zero = w.binder("zero", (**s).clone());
-            let body = term_with(w, system, HashMap::new(), Some(var(&zero)), &source.body);
+            let body = match constant {
+                true => lift(w, system, &source.ty, Some(var(&zero)), global(id)),
+                false => term_with(w, system, HashMap::new(), Some(var(&zero)), &source.body),
+            };
             lam(zero, body)
         }
+        _ if constant => lift(w, system, &source.ty, None, global(id)),
+        System::Delta(_) => delta::translate::definition(w, system, id, source),
         System::Forward | System::Taylor { .. } | System::Mixed | System::Naive => {
             term_with(w, system, HashMap::new(), None, &source.body)
         }
@@ -345,6 +352,9 @@ impl HomomorphismTranslator<'_> {
 
     /// D{e}
     fn term(&mut self, e: &Term) -> Term {
+        if self.w.is_over() {
+            return unit();
+        }
         let kind = deep(|| self.kind(e));
         Term::new(kind, e.span)
     }

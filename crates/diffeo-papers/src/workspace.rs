@@ -9,8 +9,8 @@ use super::{engine, homomorphism};
 use diffeo_base::deep;
 use diffeo_base::{FileId, Name, Span};
 use diffeo_calculus::build::{bind_all, lam, map_children, part, truth, var};
-use diffeo_calculus::eval::environment;
 use diffeo_calculus::eval::translator::{CodeSource, Translator};
+use diffeo_calculus::eval::{environment, Exceeded, Limits};
 use diffeo_calculus::print::print_type;
 use diffeo_calculus::term::{
     each_binder, next_variable, Binder, Control, Global, GlobalId, Program, Term, TermKind, Var,
@@ -53,6 +53,12 @@ pub struct Workspace {
     sources: HashMap<u32, (System, u32)>,
     /// Why something could not be translated.
     refusals: Vec<Refusal>,
+    /// What translations may take.
+    limits: Limits,
+    /// How many terms were translated since the limits were last looked at.
+    unlooked: u32,
+    /// The bound that was reached: what was made since then has no meaning.
+    exceeded: Option<Exceeded>,
     /// How many definitions were translated.
     pub(crate) translations: usize,
     /// Whether function values can be translated, and asked what they captured, because the program is to run on
@@ -67,6 +73,9 @@ pub struct Workspace {
     parameters: HashMap<u32, GlobalId>,
     indexed: HashSet<GlobalId>,
 }
+
+/// After how many terms the limits are looked at again.
+const LOOK: u32 = 256;
 
 /// A term that a system does not translate.
 #[derive(Clone, PartialEq, Debug)]
@@ -99,6 +108,9 @@ impl Workspace {
             libraries: HashMap::new(),
             sources: HashMap::new(),
             refusals: Vec::new(),
+            limits: Limits::default(),
+            unlooked: 0,
+            exceeded: None,
             translations: 0,
             dynamic: false,
             nests: program.has_inexact_rules(),
@@ -116,6 +128,21 @@ impl Workspace {
             globals: self.globals.clone(),
             library: self.library.clone(),
         })
+    }
+
+    /// Bounds the translations that follow.
+    pub(crate) fn bound(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// Whether translating is to end, because a bound was reached; asked for each term.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.unlooked += 1;
+        if self.unlooked >= LOOK && self.exceeded.is_none() {
+            self.unlooked = 0;
+            self.exceeded = self.limits.check().err();
+        }
+        self.exceeded.is_some()
     }
 
     /// What could not be translated so far.
@@ -727,6 +754,14 @@ pub(crate) fn rename(variables: &HashMap<u32, Var>, e: &Term) -> Term {
 impl Translator for Workspace {
     fn program(&mut self) -> Rc<Program> {
         Workspace::program(self)
+    }
+
+    fn exceeded(&self) -> Option<Exceeded> {
+        self.exceeded
+    }
+
+    fn original(&self, id: GlobalId) -> GlobalId {
+        self.origin(id).map_or(id, |(_, origin)| self.original(*origin))
     }
 
     fn has_more(&self, definitions: usize) -> bool {

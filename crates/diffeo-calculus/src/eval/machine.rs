@@ -291,9 +291,18 @@ impl Machine {
     /// The error for a constant whose evaluation needs its own value.
     fn cycle(&self, global: u32) -> ErrorKind {
         let first = self.constants.iter().position(|open| *open == global).unwrap_or(0);
-        let name = |global: &u32| self.program.globals[*global as usize].name.clone();
-        let mut names: Vec<Name> = self.constants[first..].iter().map(name).collect();
-        names.push(name(&global));
+        // What was translated from a constant goes by its name.
+        let original = |global: &u32| match &self.translator {
+            Some(translator) => translator.original(GlobalId(*global)),
+            None => GlobalId(*global),
+        };
+        let mut ids: Vec<GlobalId> = self.constants[first..].iter().map(original).collect();
+        ids.dedup();
+        if ids.len() == 1 || ids.last() != Some(&original(&global)) {
+            ids.push(original(&global));
+        }
+        let names = ids.iter().map(|id| self.program.globals[id.0 as usize].name.clone());
+        let names: Vec<Name> = names.collect();
         ErrorKind::ConstantCycle { names }
     }
 
@@ -471,9 +480,14 @@ impl Machine {
     /// An error in the function that runs.
     #[cold]
     fn failure(&self, kind: ErrorKind, code: &Code, pc: usize, origin: Origin) -> RuntimeError {
+        // What the papers' systems have made has no place of its own.
+        let here = (code, pc, origin);
+        let open = self.frames.iter().rev().map(|f| (&*f.code, f.pc as usize, f.origin));
+        let mut places =
+            std::iter::once(here).chain(open).map(|(code, pc, at)| Machine::place(code, pc, at));
         RuntimeError {
             kind,
-            span: Machine::place(code, pc, origin),
+            span: places.find(|span| !span.is_none()).unwrap_or(Span::NONE),
             function: self.library_function(code, origin),
             trace: Machine::trace_of(code, &self.frames),
         }

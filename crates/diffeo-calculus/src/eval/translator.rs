@@ -1,6 +1,7 @@
 //! Who translates function values while a program runs: the papers' systems, for which a [`Machine`](super::Machine)
 //! knows nothing of them.
 
+use super::limits::Exceeded;
 use crate::system::System;
 use crate::term::{GlobalId, Program};
 use crate::value::Value;
@@ -19,6 +20,12 @@ pub enum CodeSource {
 pub trait Translator {
     /// The program with all that was added so far.
     fn program(&mut self) -> Rc<Program>;
+
+    /// The bound that was reached while it translated, after which what it gives has no meaning.
+    fn exceeded(&self) -> Option<Exceeded>;
+
+    /// The definition that one was translated from, by however many systems; itself, if it was not.
+    fn original(&self, id: GlobalId) -> GlobalId;
 
     /// Whether there is more than these definitions.
     fn has_more(&self, definitions: usize) -> bool;

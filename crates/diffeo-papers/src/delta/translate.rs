@@ -284,6 +284,9 @@ impl DeltaTranslator<'_> {
 
     /// D{e}
     fn term(&mut self, e: &Term, block: &mut DoBlock) -> TypedAtom {
+        if self.w.is_over() {
+            return TypedAtom { term: unit(), ty: Ty::Unit };
+        }
         deep(|| self.kind(e, block))
     }
 
@@ -369,7 +372,10 @@ impl DeltaTranslator<'_> {
                 self.let_(block, "r", ty, r)
             }
             // D{f} = f_rev, the translation of its definition (section 7.5)
-            TermKind::Global(id) => self.global(*id),
+            TermKind::Global(id) => {
+                let f = self.global(*id);
+                TypedAtom { term: Term::new(f.term.kind, e.span), ty: f.ty }
+            }
             // D{[e₁, …]} = do { x₁ ← D{e₁}; …; pure [x₁, …] } (ours)
             TermKind::Array(a, es) => {
                 let ty = self.ty(&Ty::array(a.clone()));

@@ -5,6 +5,7 @@ mod delta;
 mod dual;
 mod faa_di_bruno;
 mod jet;
+mod limits;
 mod partials;
 #[path = "../../../diffeo-calculus/tests/it/support/mod.rs"]
 mod support;

@@ -61,7 +61,7 @@ impl Machine {
         let Some((made, values)) = made else {
             return Ok(None);
         };
-        self.grow();
+        self.grow()?;
         let made_value = self.eval_global(made)?;
         match values {
             None => Ok(Some(made_value)),
@@ -70,14 +70,19 @@ impl Machine {
     }
 
     /// Takes over what was added to the program.
-    fn grow(&mut self) {
-        let Some(translator) = &mut self.translator else { return };
+    pub(super) fn grow(&mut self) -> Result<(), RuntimeError> {
+        let Some(translator) = &mut self.translator else { return Ok(()) };
         if translator.has_more(self.globals.len()) {
             let program = translator.program();
+            if let Some(bound) = translator.exceeded() {
+                let site = self.site();
+                return Err(super::Caller::error(self, ErrorKind::Exceeded(bound), site));
+            }
             self.globals.resize_with(program.globals.len(), Default::default);
             self.compiler.grow(program.clone());
             self.program = program;
         }
+        Ok(())
     }
 
     /// The application of a function of the plain program to values after it went through these systems.
@@ -94,7 +99,7 @@ impl Machine {
             None => Ok(value),
             // D{A → B} = D{A} → M D{B}: the computation is run, and what it bound is lost.
             Some(start) => {
-                self.grow();
+                self.grow()?;
                 let start = self.eval_global(start)?;
                 let state = self.apply(&start, Value::Int(0))?;
                 let both = self.apply_through(outer, &value, state)?;
