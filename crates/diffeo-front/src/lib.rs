@@ -11,7 +11,6 @@ mod exhaustive;
 mod infer;
 pub mod library;
 mod message;
-mod not_converged;
 pub mod query;
 mod resolve;
 mod session;
@@ -19,5 +18,4 @@ pub mod types;
 
 pub use db::ModuleId;
 pub use message::{Message, Note, Place};
-pub use not_converged::NotConverged;
 pub use session::{Differentiable, Entry, LoadError, Modes, Orders, Session, Signature, SizeNames};

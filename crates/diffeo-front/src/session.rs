@@ -10,7 +10,6 @@ mod signature;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::TypePrinter;
-use crate::not_converged::NotConverged;
 use crate::types::Ty as Inferred;
 use crate::{declare, elaborate, exhaustive, infer, library, resolve};
 use diffeo_base::{closest, deep, Diagnostic, FileId, Name, SourceMap, Span};
@@ -711,11 +710,6 @@ impl Session {
     /// The module of the standard library with this name.
     pub fn library_module(&mut self, name: &str) -> Option<ModuleId> {
         self.library(&Name::new(name))
-    }
-
-    /// The warnings that notes are.
-    pub fn noted(&self, notes: &[NotConverged]) -> Vec<Diagnostic> {
-        notes.iter().map(|note| note.to_diagnostic(&self.db.sources)).collect()
     }
 }
 

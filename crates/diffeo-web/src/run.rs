@@ -10,7 +10,7 @@ use diffeo_calculus::show::real;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_front::query::SymbolKind;
-use diffeo_front::{Entry, ModuleId, NotConverged, Session};
+use diffeo_front::{Entry, ModuleId, Session};
 use diffeo_plot_values::show;
 use serde_json::{json, Value as Json};
 use std::cell::{Cell, RefCell};
@@ -144,19 +144,7 @@ pub(crate) fn run(
             }
         }
     }
-    let (notes, lines): (Vec<_>, Vec<_>) = lines
-        .take()
-        .into_iter()
-        .map(|line| NotConverged::read(&line).ok_or(line))
-        .partition(Result::is_ok);
-    let mut told: Vec<NotConverged> = Vec::new();
-    for note in notes.into_iter().flatten() {
-        if !told.iter().any(|known| known.same_place(&note)) {
-            told.push(note);
-        }
-    }
-    said.extend(session.noted(&told));
-    let lines: Vec<String> = lines.into_iter().filter_map(Result::err).collect();
+    let lines = lines.take();
     json!({ "values": values, "messages": messages(session, module, &said), "lines": lines })
 }
 

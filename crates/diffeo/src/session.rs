@@ -91,10 +91,7 @@ impl Session {
         match how.run(&entry.program, entry.global, arg.clone(), options) {
             Ok(ran) => Run {
                 result: ran.result.map_err(|e| self.explain_at(entry, arg.as_ref(), &e)),
-                warnings: {
-                    let warnings = ran.warnings.iter().map(RuntimeWarning::to_diagnostic);
-                    warnings.chain(self.noted(&ran.notes)).collect()
-                },
+                warnings: ran.warnings.iter().map(RuntimeWarning::to_diagnostic).collect(),
                 operations: ran.operations,
                 engine: ran.engine,
                 unsupported: ran.unsupported,

@@ -192,8 +192,7 @@ impl Body<'_, '_> {
                             .collect()
                     }
                 };
-                let global = Term::new(TermKind::Global(self.cx.instance(def, args)), span);
-                return self.told(def, id, global);
+                TermKind::Global(self.cx.instance(def, args))
             }
             Some(Res::Con(..)) => return self.constructor_value(id, span),
             Some(Res::Builtin | Res::Jet | Res::Derivatives) | None => TermKind::Lit(Lit::Unit),

@@ -10,7 +10,6 @@ mod function;
 mod nest;
 mod operator;
 mod pattern;
-mod told;
 mod types;
 
 use crate::db::{def_item, Db, DefId, ModuleId};

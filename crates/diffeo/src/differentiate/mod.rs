@@ -89,7 +89,7 @@ impl<'a> Evaluator<'a> {
         options: Options,
         how: Option<(How, Kinks)>,
     ) -> Evaluator<'a> {
-        let once = Once::noting(options);
+        let once = Once::new(options);
         let machine = Machine::new(function.entry.program.clone(), once.options());
         let account = Account {
             engine: Engine::Evaluator,
@@ -175,10 +175,7 @@ impl<'a> Evaluator<'a> {
 
     /// What the program warned of since this was last asked.
     pub fn take_warnings(&mut self) -> Vec<Diagnostic> {
-        let warnings = self.once.take_warnings();
-        let mut all: Vec<Diagnostic> = warnings.iter().map(RuntimeWarning::to_diagnostic).collect();
-        all.extend(self.session.noted(&self.once.take_notes()));
-        all
+        self.once.take_warnings().iter().map(RuntimeWarning::to_diagnostic).collect()
     }
 
     /// How many operations were carried out so far.

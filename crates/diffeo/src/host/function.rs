@@ -21,7 +21,7 @@ use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::confined::Confined;
 use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
 use diffeo_codegen::llvm;
-use diffeo_front::{Entry, Message, NotConverged, Orders};
+use diffeo_front::{Entry, Message, Orders};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -92,14 +92,12 @@ impl HostOptions {
     }
 
     /// The options of a run that counts what it prints, and leaves out what was printed before.
-    fn run(&self, printed: &Arc<Printed>, notes: &Arc<Mutex<Vec<Note>>>) -> Options {
-        let (printed, notes) = (printed.clone(), notes.clone());
+    fn run(&self, printed: &Arc<Printed>, warnings: &Arc<Mutex<Vec<RuntimeWarning>>>) -> Options {
+        let (printed, warnings) = (printed.clone(), warnings.clone());
         let (trace, progress) = (self.trace.clone(), self.progress.clone());
         let events = move |event: Event<'_>| match event {
             Event::Line(line) => {
-                if let Some(note) = NotConverged::read(line) {
-                    keep(&notes, Note::Told(note));
-                } else if let Some(trace) = trace.as_ref().filter(|_| printed.lines.next()) {
+                if let Some(trace) = trace.as_ref().filter(|_| printed.lines.next()) {
                     trace(line);
                 }
             }
@@ -108,7 +106,12 @@ impl HostOptions {
                     progress(&report);
                 }
             }
-            Event::Warning(warning) => keep(&notes, Note::Warning(warning)),
+            Event::Warning(warning) => {
+                let mut warnings = lock(&warnings);
+                if !warnings.iter().any(|known| known.repeats(&warning)) {
+                    warnings.push(warning);
+                }
+            }
         };
         Options {
             kinks: self.kinks,
@@ -116,19 +119,6 @@ impl HostOptions {
             events: Box::new(events),
             limits: self.limits(),
         }
-    }
-}
-
-/// Keeps a note, if it is the first of its kind at its place.
-fn keep(notes: &Mutex<Vec<Note>>, note: Note) {
-    let mut notes = lock(notes);
-    let repeats = |known: &Note| match (known, &note) {
-        (Note::Told(known), Note::Told(note)) => known.same_place(note),
-        (Note::Warning(known), Note::Warning(note)) => known.repeats(note),
-        (Note::Told(_), Note::Warning(_)) | (Note::Warning(_), Note::Told(_)) => false,
-    };
-    if !notes.iter().any(repeats) {
-        notes.push(note);
     }
 }
 
@@ -171,12 +161,6 @@ impl Counter {
     }
 }
 
-/// Something to warn of.
-enum Note {
-    Told(NotConverged),
-    Warning(RuntimeWarning),
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -204,7 +188,7 @@ struct Inner {
     /// Its machine code, if it has been called and there is some.
     native: OnceLock<Option<Native>>,
     printed: Arc<Printed>,
-    notes: Arc<Mutex<Vec<Note>>>,
+    warnings: Arc<Mutex<Vec<RuntimeWarning>>>,
 }
 
 /// Machine code, and memory to run it.
@@ -252,7 +236,7 @@ impl Function {
             options,
             native: OnceLock::new(),
             printed: Arc::default(),
-            notes: Arc::default(),
+            warnings: Arc::default(),
         })))
     }
 
@@ -486,17 +470,12 @@ impl Function {
 
     /// The warnings of the calls since this was last asked, such as a derivative that is nan.
     pub fn take_warnings(&self) -> Vec<Message> {
-        let notes = std::mem::take(&mut *lock(&self.0.notes));
+        let warnings = std::mem::take(&mut *lock(&self.0.warnings));
         let spelling = self.0.options.spelling;
         self.0.program.world.with(move |world| {
             let sources = world.session.sources();
-            let message = |note| match note {
-                Note::Told(note) => {
-                    Message::new(sources, &NotConverged::to_diagnostic(&note, sources))
-                }
-                Note::Warning(warning) => Message::new(sources, &warning.to_diagnostic()),
-            };
-            notes.into_iter().map(message).map(|m| spelling.message(m)).collect()
+            let message = |warning: RuntimeWarning| Message::new(sources, &warning.to_diagnostic());
+            warnings.into_iter().map(message).map(|m| spelling.message(m)).collect()
         })
     }
 
@@ -584,7 +563,7 @@ impl Function {
         let inner = &*self.0;
         let interface: Interface = postcard::from_bytes(&native.interface).ok()?;
         let printed = Arc::<Printed>::default();
-        let options = inner.options.run(&printed, &inner.notes);
+        let options = inner.options.run(&printed, &inner.warnings);
         let Options { max_stack, events, limits, kinks: _ } = options;
         let options = RunOptions { max_stack, limits, events };
         let instance = Instance::new(native.compiled.clone(), options);
@@ -624,7 +603,7 @@ impl Function {
             };
             inner.printed.begin(printed);
             let machine = machine.get_or_insert_with(|| {
-                let options = inner.options.run(&inner.printed, &inner.notes);
+                let options = inner.options.run(&inner.printed, &inner.warnings);
                 Machine::new(entry.program.clone(), options)
             });
             machine.begin(limits);

@@ -15,7 +15,6 @@ use diffeo_calculus::value::Value;
 use diffeo_codegen::cranelift::MachineCode;
 use diffeo_codegen::engine::Cpu;
 use diffeo_codegen::low;
-use diffeo_front::NotConverged;
 use diffeo_papers::trace::{TraceEvaluator, TraceOptions, TraceStop};
 use diffeo_papers::{engine, Delta};
 use std::rc::Rc;
@@ -74,7 +73,6 @@ impl From<Engine> for How {
 pub(crate) struct Ran {
     pub result: Result<Value, RuntimeError>,
     pub warnings: Vec<RuntimeWarning>,
-    pub notes: Vec<NotConverged>,
     pub operations: Option<u64>,
     /// What gave the result.
     pub engine: Engine,
@@ -90,7 +88,6 @@ impl Ran {
         Ran {
             result,
             warnings: Vec::new(),
-            notes: Vec::new(),
             operations: None,
             engine,
             unsupported: None,
@@ -187,9 +184,9 @@ impl How {
         arg: Option<Value>,
         options: Options,
     ) -> Result<Ran, Unsupported> {
-        let once = Once::noting(options);
+        let once = Once::new(options);
         let mut ran = self.run_once(program, global, arg, &once)?;
-        (ran.warnings, ran.notes) = (once.take_warnings(), once.take_notes());
+        ran.warnings = once.take_warnings();
         Ok(ran)
     }
 

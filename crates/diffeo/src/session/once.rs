@@ -1,7 +1,6 @@
 //! Shows what a program prints and reports once, although it may begin again on other code or on the evaluator.
 
 use diffeo_calculus::eval::{Event, Events, Kinks, Limits, Options, RuntimeWarning};
-use diffeo_front::NotConverged;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -16,8 +15,6 @@ pub(crate) struct Once {
 
 /// Where the messages of a program go.
 struct Shown {
-    /// Where they are not printed like others: what was told of the results of library methods, once a place.
-    notes: Option<Vec<NotConverged>>,
     /// What was warned of, once a place.
     warnings: Vec<RuntimeWarning>,
     events: Events,
@@ -45,20 +42,9 @@ impl Counter {
 impl Shown {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::Line(line) => {
-                if let (Some(notes), Some(note)) = (&mut self.notes, NotConverged::read(line)) {
-                    if !notes.iter().any(|known| known.same_place(&note)) {
-                        notes.push(note);
-                    }
-                } else if self.lines.next() {
-                    (self.events)(event);
-                }
-            }
-            Event::Progress(_) => {
-                if self.reports.next() {
-                    (self.events)(event);
-                }
-            }
+            Event::Line(_) if self.lines.next() => (self.events)(event),
+            Event::Progress(_) if self.reports.next() => (self.events)(event),
+            Event::Line(_) | Event::Progress(_) => {}
             Event::Warning(warning) => {
                 if !self.warnings.iter().any(|known| known.repeats(&warning)) {
                     self.warnings.push(warning);
@@ -69,28 +55,16 @@ impl Shown {
 }
 
 impl Once {
-    /// Notes are taken by [`Once::take_notes`].
-    pub fn noting(options: Options) -> Once {
-        let once = Once::new(options);
-        once.shown.borrow_mut().notes = Some(Vec::new());
-        once
-    }
-
-    /// Takes the notes so far.
-    pub fn take_notes(&self) -> Vec<NotConverged> {
-        self.shown.borrow_mut().notes.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
     /// Takes the warnings since this was last asked.
     pub fn take_warnings(&self) -> Vec<RuntimeWarning> {
         std::mem::take(&mut self.shown.borrow_mut().warnings)
     }
 
-    /// Notes are lines as others.
+    /// Warnings are taken by [`Once::take_warnings`].
     pub fn new(options: Options) -> Once {
         let Options { max_stack, events, limits, kinks } = options;
         let (lines, reports) = (Counter::default(), Counter::default());
-        let shown = Shown { notes: None, warnings: Vec::new(), events, lines, reports };
+        let shown = Shown { warnings: Vec::new(), events, lines, reports };
         Once { kinks, limits, max_stack, shown: Rc::new(RefCell::new(shown)) }
     }
 

@@ -8,6 +8,7 @@ use diffeo::lower::value::Interface;
 use diffeo::pipeline::{self, Backend};
 use diffeo::{Cpu, Diagnostic, Engine, Entry, Limits, Options, Session};
 use diffeo_array::ir::Module;
+use diffeo_calculus::eval::error::TOLD;
 use diffeo_calculus::eval::{Event, Events};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
@@ -144,8 +145,6 @@ impl Told {
         Box::new(move |event| {
             let [lines, warnings] = &mut *told.0.borrow_mut();
             match event {
-                // The session makes warnings of these lines.
-                Event::Line(line) if line.contains(": warning[not-converged]: ") => {}
                 Event::Line(line) => lines.push(line.to_string()),
                 Event::Progress(p) => lines.push(format!("{} {} {}", p.label, p.step, p.value)),
                 Event::Warning(warning) => warnings.push(warned(&warning.to_diagnostic())),
@@ -187,7 +186,7 @@ pub fn evaluate(
     let run = session.run_on(entry, argument, options, Engine::Evaluator);
     let result = run.result.map(|value| shown(entry, &value));
     let mut lines = lines.take();
-    lines.extend(run.warnings.iter().filter(|w| w.code == "inaccurate").map(warned));
+    lines.extend(run.warnings.iter().filter(|w| TOLD.contains(&w.code)).map(warned));
     Ran { result, lines, blocks: 0 }
 }
 
