@@ -1,8 +1,8 @@
 //! The top level of a module: its types, constructors, definitions and imports.
 
 use crate::db::{AliasInfo, ConstructorInfo, DataInfo, Db, DefInfo, ModuleId, TypeRef};
-use crate::{infer, library};
 use crate::types::DataIdx;
+use crate::{infer, library};
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_calculus::ty::WellKnown;
 use diffeo_syntax::ast::{Import, Item, TypeBody, TypeDecl, TypeKind};

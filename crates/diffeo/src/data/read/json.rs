@@ -337,7 +337,9 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
                 reader.depth -= 1;
                 Ok(())
             }
-            (Ty::Data(id, args), Column::Other(column)) if datas[id.0 as usize].is(WellKnown::List) => {
+            (Ty::Data(id, args), Column::Other(column))
+                if datas[id.0 as usize].is(WellKnown::List) =>
+            {
                 let reader = self.reader;
                 reader.depth += 1;
                 let element = args.first().unwrap_or(&Ty::Unit);

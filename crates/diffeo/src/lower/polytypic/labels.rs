@@ -115,7 +115,9 @@ impl<'p> Lower<'p> {
         let at = NOWHERE;
         let Ty::Data(data, args) = ty else { return vec![out, n] };
         let decl = &program.datas[data.0 as usize];
-        if let (true, Sym::Leaf(list), Some(element)) = (decl.is(WellKnown::List), value, args.first()) {
+        if let (true, Sym::Leaf(list), Some(element)) =
+            (decl.is(WellKnown::List), value, args.first())
+        {
             return self.label_list(element, list, of, (out, n));
         }
         self.switch(value, at, &[TEXTS, FlatTy::Int], &mut |cx, tag, fields| {

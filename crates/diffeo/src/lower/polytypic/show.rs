@@ -139,7 +139,9 @@ impl<'p> Lower<'p> {
         let at = NOWHERE;
         let Ty::Data(data, args) = ty else { return Vec::new() };
         let decl = &program.datas[data.0 as usize];
-        if let (true, Sym::Leaf(list), Some(element)) = (decl.is(WellKnown::List), value, args.first()) {
+        if let (true, Sym::Leaf(list), Some(element)) =
+            (decl.is(WellKnown::List), value, args.first())
+        {
             return vec![self.show_list(element, list)];
         }
         self.switch(value, at, &[FlatTy::Text], &mut |cx, tag, fields| {
@@ -277,7 +279,9 @@ impl<'p> Lower<'p> {
         let at = NOWHERE;
         let Ty::Data(data, args) = ty else { return Vec::new() };
         let decl = &program.datas[data.0 as usize];
-        if let (true, Sym::Leaf(list), Some(element)) = (decl.is(WellKnown::List), value, args.first()) {
+        if let (true, Sym::Leaf(list), Some(element)) =
+            (decl.is(WellKnown::List), value, args.first())
+        {
             return self.pieces_of_list(element, list, to);
         }
         self.switch(value, at, &[TEXTS, FlatTy::Int], &mut |cx, tag, fields| {

@@ -190,8 +190,12 @@ impl Generator<'_> {
             0 | 1 if params > 0 => Type::Param(self.below(params)),
             // What may be without elements may hold what is being declared.
             2 if depth > 0 => Type::Array(Box::new(self.field(i, params, true, depth - 1))),
-            3 | 4 if depth > 0 && self.has_list => Type::List(Box::new(self.field(i, params, true, depth - 1))),
-            5 if depth > 0 && self.has_maybe => Type::Maybe(Box::new(self.field(i, params, true, depth - 1))),
+            3 | 4 if depth > 0 && self.has_list => {
+                Type::List(Box::new(self.field(i, params, true, depth - 1)))
+            }
+            5 if depth > 0 && self.has_maybe => {
+                Type::Maybe(Box::new(self.field(i, params, true, depth - 1)))
+            }
             6 if free => {
                 let any = if self.mutual.is_some() { self.count } else { i + 1 };
                 match self.below(any) {
@@ -223,7 +227,9 @@ impl Generator<'_> {
             0..=2 if params > 0 => Type::Param(self.below(params)),
             3 if depth > 0 => Type::Array(Box::new(self.simple(params, depth - 1))),
             4 if depth > 0 && self.has_list => Type::List(Box::new(self.simple(params, depth - 1))),
-            5 if depth > 0 && self.has_maybe => Type::Maybe(Box::new(self.simple(params, depth - 1))),
+            5 if depth > 0 && self.has_maybe => {
+                Type::Maybe(Box::new(self.simple(params, depth - 1)))
+            }
             6 if depth > 0 => self.product(&mut |g| g.simple(params, depth - 1)),
             _ => self.scalar(),
         }
