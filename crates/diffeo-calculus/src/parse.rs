@@ -258,7 +258,8 @@ impl CoreParser<'_> {
         }
         let mut known = None;
         if self.eat("is") {
-            known = WellKnown::ALL.into_iter().find(|known| self.eat(known.word()));
+            let (word, _) = self.numbered_name();
+            known = WellKnown::ALL.into_iter().find(|known| *known.word() == *word);
             if known.is_none() {
                 self.fail("expected a type of the library");
             }
