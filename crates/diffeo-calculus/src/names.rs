@@ -13,7 +13,7 @@ use std::fmt::Write;
 pub const KEYWORDS: &[&str] = &[
     "data", "def", "fn", "let", "letrec", "in", "if", "then", "else", "case", "of", "build",
     "loop", "for", "while", "do", "tuple", "proj", "con", "array", "true", "false", "nan", "inf",
-    "Real", "Int", "Bool", "String", "_",
+    "is", "Real", "Int", "Bool", "String", "_",
 ];
 
 /// A name as the text shows it: in backquotes unless it is an identifier.

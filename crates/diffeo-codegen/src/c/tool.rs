@@ -207,7 +207,7 @@ mod group {
     use std::process::{Child, Command, Stdio};
 
     /// What a guard does when its input is at its end.
-    const GUARD: &str = "read _; kill -9 -- \"-$0\"; rm -rf -- \"$1\"";
+    const GUARD: &str = "read _; kill -s KILL -- \"-$0\"; rm -rf -- \"$1\"";
 
     /// Another process that ends a group and removes a folder if this process is ended by the system meanwhile. A
     /// compiler has processes of its own, which do not hear that it was ended.

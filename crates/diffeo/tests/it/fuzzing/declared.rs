@@ -172,8 +172,9 @@ impl Generator<'_> {
         for tag in 0..count {
             let own = tag == 0 && self.below(2) == 0;
             let fields = [1, 1, 1, 0, 2, 3][self.below(6)];
-            // A constructor without fields that has the name of another type would be an alias.
-            let constructor = match own {
+            // A lone constructor without fields that has the name of a type would be an alias.
+            let alias = count == 1 && fields == 0;
+            let constructor = match own && !alias {
                 true => name.clone(),
                 false => self.constructors.pop().unwrap_or("Z").to_string(),
             };
