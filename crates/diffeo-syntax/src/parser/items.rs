@@ -146,6 +146,11 @@ impl Parser<'_> {
         let mut params = Vec::new();
         if self.at(TokenKind::LBracket) {
             let opener = self.open();
+            if self.at(TokenKind::RBracket) {
+                self.unexpected_with("a type variable", |d| {
+                    d.help("a type without parameters has no brackets: `type Point = …`")
+                });
+            }
             self.elements(&opener, |p| match p.eat_ident(TokenKind::Lower) {
                 Some(param) => params.push(param),
                 None => {

@@ -133,6 +133,12 @@ impl Ran {
     pub fn stopped(&self) -> Option<&'static str> {
         self.result.as_ref().err().map(|error| error.code)
     }
+
+    /// Whether another run gave the same to the last bit. How much memory was left for it may differ.
+    fn is_same(&self, other: &Ran) -> bool {
+        let full = [self, other].map(|ran| ran.stopped() == Some("out-of-memory"));
+        self == other || full == [true; 2]
+    }
 }
 
 /// What a program prints and reports, and behind that what it warns of.
@@ -272,7 +278,7 @@ fn each(programs: &[TargetProgram], backend: Backend, compile: Compile) -> Vec<R
         let others = processors.into_iter().map(|cpu| (cpu, false));
         for (cpu, quick) in others.chain([(Cpu::default(), true)]) {
             let other = run(cpu, quick);
-            if other != ran {
+            if !other.is_same(&ran) {
                 let how = format!("for {cpu}, quick: {quick}");
                 return not_compiled(program, format!("{ran:.2000?}, but {other:.2000?} {how}"));
             }
@@ -344,9 +350,7 @@ fn run_c(programs: &[TargetProgram]) -> Vec<Ran> {
     let mut ran = run(Cpu::default());
     if !quick {
         for ((program, ran), other) in programs.iter().zip(&mut ran).zip(run(Cpu::Baseline)) {
-            // How much memory was left before differs.
-            let full = [&other, &*ran].map(|r| r.stopped() == Some("out-of-memory"));
-            if other != *ran && full != [true; 2] {
+            if !other.is_same(ran) {
                 let all = format!("{ran:.2000?}, but {other:.2000?} for the baseline");
                 *ran = not_compiled(program, all);
             }
