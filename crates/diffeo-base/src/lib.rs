@@ -15,7 +15,7 @@ mod suggest;
 
 pub use arena::{Arena, Idx};
 pub use character::is_invisible;
-pub use deep::{deep, on_large_stack};
+pub use deep::{ask, bounded, deep, on_large_stack};
 pub use diagnostic::{Diagnostic, Label, Severity, MOST_SHOWN};
 pub use name::Name;
 pub use quote::{field_name, is_escaped, is_word, quoted};

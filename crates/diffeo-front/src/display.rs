@@ -5,10 +5,15 @@ use crate::types::{Scheme, Size, SizeVar, Ty, TyVar};
 use diffeo_base::field_name;
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::rc::Rc;
 
 /// How many nodes of a type are compared with an alias: types may be exponentially larger than their declarations.
 const MOST_NODES: usize = 1 << 12;
+
+/// How many nodes of a type are written: the rest is `…`.
+const MOST_WRITTEN: usize = 1 << 12;
+
+/// How many nodes are compared with aliases for one text.
+const MOST_COMPARED: usize = 1 << 20;
 
 /// From how many nodes on a type that is no record is written by its alias; smaller ones say more than a name.
 const LONG: usize = 5;
@@ -28,6 +33,9 @@ pub struct TypePrinter<'a> {
     named: bool,
     /// How many levels of records, tuples and arguments are written; deeper ones are `…`.
     levels: usize,
+    /// How many nodes may still be written, and compared.
+    left: usize,
+    compared: usize,
 }
 
 impl<'a> TypePrinter<'a> {
@@ -41,6 +49,8 @@ impl<'a> TypePrinter<'a> {
             qualified: false,
             named: true,
             levels: usize::MAX,
+            left: 0,
+            compared: 0,
         }
     }
 
@@ -57,6 +67,7 @@ impl<'a> TypePrinter<'a> {
     /// The type as text.
     pub fn ty(&mut self, ty: &Ty) -> String {
         let mut out = String::new();
+        (self.left, self.compared) = (MOST_WRITTEN, MOST_COMPARED);
         self.write(ty, false, &mut out);
         out
     }
@@ -74,7 +85,7 @@ impl<'a> TypePrinter<'a> {
     }
 
     /// The alias that stands for a type, with its arguments.
-    fn alias(&self, ty: &Ty) -> Option<(String, Vec<Ty>)> {
+    fn alias(&mut self, ty: &Ty) -> Option<(String, Vec<Ty>)> {
         let ty = self.db.store.shallow(ty);
         let worthy = match &ty {
             Ty::Record(_) => true,
@@ -101,8 +112,10 @@ impl<'a> TypePrinter<'a> {
                 return None;
             }
             let mut args = vec![None; alias.params.len()];
-            let matched =
-                stands_for(self.db, alias.ty.as_ref()?, &ty, &mut args, &mut { MOST_NODES });
+            let most = MOST_NODES.min(self.compared);
+            let mut left = most;
+            let matched = stands_for(self.db, alias.ty.as_ref()?, &ty, &mut args, &mut left);
+            self.compared -= most - left;
             let args = args.into_iter().collect::<Option<Vec<Ty>>>().filter(|_| matched)?;
             Some((alias.name.to_string(), args))
         })
@@ -165,10 +178,17 @@ impl<'a> TypePrinter<'a> {
                 out.push_str(", ");
             }
             self.write(t, false, out);
+            if self.left == 0 {
+                break;
+            }
         }
     }
 
     fn write(&mut self, ty: &Ty, atom: bool, out: &mut String) {
+        if self.left == 0 {
+            return out.push('…');
+        }
+        self.left -= 1;
         if self.named {
             if let Some((name, args)) = self.alias(ty) {
                 return self.named(&name, &args, out);
@@ -219,6 +239,9 @@ impl<'a> TypePrinter<'a> {
                     }
                     let _ = write!(out, "{}: ", field_name(n));
                     self.write(t, false, out);
+                    if self.left == 0 {
+                        break;
+                    }
                 }
                 out.push('}');
             }
@@ -296,6 +319,9 @@ fn stands_for(db: &Db, body: &Ty, ty: &Ty, args: &mut [Option<Ty>], left: &mut u
         return false;
     }
     *left -= 1;
+    if body.part() == ty.part() && !matches!(body, Ty::Param(_)) {
+        return true;
+    }
     let mut all = |bodies: &[Ty], types: &[Ty], left: &mut usize| {
         bodies.len() == types.len()
             && bodies.iter().zip(types).all(|(b, t)| stands_for(db, b, t, args, left))
@@ -313,13 +339,12 @@ fn stands_for(db: &Db, body: &Ty, ty: &Ty, args: &mut [Option<Ty>], left: &mut u
         | (Ty::Bool, Ty::Bool)
         | (Ty::String, Ty::String)
         | (Ty::Unit, Ty::Unit) => true,
-        (Ty::Tuple(bs), Ty::Tuple(ts)) => Rc::ptr_eq(bs, ts) || all(bs, ts, left),
+        (Ty::Tuple(bs), Ty::Tuple(ts)) => all(bs, ts, left),
         (Ty::Data(d, bs), Ty::Data(e, ts)) => d == e && all(bs, ts, left),
         (Ty::Record(bs), Ty::Record(ts)) => {
-            Rc::ptr_eq(bs, ts)
-                || bs.len() == ts.len()
-                    && bs.iter().zip(ts.iter()).all(|(b, t)| b.0 == t.0)
-                    && bs.iter().zip(ts.iter()).all(|(b, t)| stands_for(db, &b.1, &t.1, args, left))
+            bs.len() == ts.len()
+                && bs.iter().zip(ts.iter()).all(|(b, t)| b.0 == t.0)
+                && bs.iter().zip(ts.iter()).all(|(b, t)| stands_for(db, &b.1, &t.1, args, left))
         }
         (Ty::Array(m, b), Ty::Array(n, t)) => {
             (*m == Size::Unknown || *m == db.store.size(*n)) && stands_for(db, b, t, args, left)

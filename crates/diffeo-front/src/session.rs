@@ -10,7 +10,7 @@ mod signature;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::TypePrinter;
-use crate::types::Ty as Inferred;
+use crate::types::{Ty as Inferred, Walk};
 use crate::{declare, elaborate, exhaustive, infer, library, resolve};
 use diffeo_base::{closest, deep, Diagnostic, FileId, Name, SourceMap, Span};
 use diffeo_calculus::term::GlobalId;
@@ -510,7 +510,7 @@ impl Session {
                 return None;
             }
         };
-        let (program, global) = self.elaborated(def);
+        let (program, global) = self.elaborated(def)?;
         let ty = program.globals[global.0 as usize].ty.clone();
         let (program, orders) = (Rc::new(program), self.orders(def));
         Some(Entry { program, global, ty, name, span, parameter, fields, orders })
@@ -534,8 +534,7 @@ impl Session {
                 (*def, vec![Inferred::Unit; count])
             })
             .collect();
-        let (program, ids) = elaborate::elaborate_all(&self.db, &wanted);
-        lint(&program);
+        let Some((program, ids)) = self.elaborated_all(&wanted) else { return Vec::new() };
         let program = Rc::new(program);
         for (entry, global) in entries.iter_mut().zip(ids) {
             (entry.program, entry.global) = (program.clone(), global);
@@ -568,56 +567,49 @@ impl Session {
         let def = self.definition(module, name)?;
         let info = self.db.def(def);
         let (span, name) = (info.span, info.name.clone());
-        let (program, global) = self.elaborated(def);
+        let (program, global) = self.elaborated(def)?;
         let ty = program.globals[global.0 as usize].ty.clone();
         let (program, orders) = (Rc::new(program), self.orders(def));
         Some(Entry { program, global, ty, name, span, parameter: None, fields: Vec::new(), orders })
     }
 
-    fn elaborated(&self, def: DefId) -> (Program, GlobalId) {
-        let (program, global) = elaborate::elaborate(&self.db, def);
-        lint(&program);
-        (program, global)
+    /// The Core of a definition, unless it is too large, which goes to the messages.
+    fn elaborated(&mut self, def: DefId) -> Option<(Program, GlobalId)> {
+        let count = self.db.def(def).scheme.as_ref().map_or(0, |s| s.vars.len());
+        let (program, ids) = self.elaborated_all(&[(def, vec![Inferred::Unit; count])])?;
+        Some((program, ids[0]))
+    }
+
+    /// The same for several definitions, each at types for what its scheme quantifies.
+    fn elaborated_all(
+        &mut self,
+        wanted: &[(DefId, Vec<Inferred>)],
+    ) -> Option<(Program, Vec<GlobalId>)> {
+        match elaborate::elaborate(&self.db, wanted) {
+            Ok(done) => {
+                lint(&done.0);
+                Some(done)
+            }
+            Err(why) => {
+                self.db.report(*why);
+                None
+            }
+        }
     }
 
     fn holds_variable(&self, ty: &Inferred) -> bool {
-        match self.db.store.shallow(ty) {
-            Inferred::Var(_) => true,
-            Inferred::Error
-            | Inferred::Real
-            | Inferred::Int
-            | Inferred::Bool
-            | Inferred::String
-            | Inferred::Unit
-            | Inferred::Param(_) => false,
-            Inferred::Tuple(ts) | Inferred::Data(_, ts) => {
-                ts.iter().any(|t| self.holds_variable(t))
-            }
-            Inferred::Record(fs) => fs.iter().any(|(_, t)| self.holds_variable(t)),
-            Inferred::Array(_, t) => self.holds_variable(&t),
-            Inferred::Fun(f) => self.holds_variable(&f.0) || self.holds_variable(&f.1),
-        }
+        let mut walk = Walk::of(ty);
+        std::iter::from_fn(|| walk.next(&self.db.store)).any(|ty| matches!(ty, Inferred::Var(_)))
     }
 
     fn holds_function(&self, ty: &Inferred) -> bool {
-        match self.db.store.shallow(ty) {
+        let store = &self.db.store;
+        let mut walk = Walk::of(ty);
+        std::iter::from_fn(|| walk.next(store)).any(|ty| match ty {
             Inferred::Fun(_) => true,
-            Inferred::Error
-            | Inferred::Var(_)
-            | Inferred::Real
-            | Inferred::Int
-            | Inferred::Bool
-            | Inferred::String
-            | Inferred::Unit
-            | Inferred::Param(_) => false,
-            Inferred::Tuple(ts) => ts.iter().any(|t| self.holds_function(t)),
-            Inferred::Data(d, ts) => {
-                self.db.store.data_has_function[d.0 as usize]
-                    || ts.iter().any(|t| self.holds_function(t))
-            }
-            Inferred::Record(fs) => fs.iter().any(|(_, t)| self.holds_function(t)),
-            Inferred::Array(_, t) => self.holds_function(&t),
-        }
+            Inferred::Data(d, _) => store.data_has_function[d.0 as usize],
+            _ => false,
+        })
     }
 
     fn definition(&mut self, module: ModuleId, name: &str) -> Option<DefId> {

@@ -5,9 +5,13 @@
 //! that meets an unknown one becomes unknown, because nothing is checked there.
 
 mod unify;
+mod walk;
 
-use diffeo_base::{Name, Span};
+use diffeo_base::{deep, Name, Span};
+use std::collections::HashMap;
+use std::convert::Infallible;
 use std::rc::Rc;
+pub use walk::{Made, Part, Seen, Shared, Walk};
 
 /// A type variable of the [`Store`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -65,7 +69,7 @@ impl Ty {
 }
 
 /// The size of an array type.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Size {
     /// `[3]`
     Known(u64),
@@ -405,21 +409,15 @@ impl Store {
     }
 
     fn adjust(&mut self, ty: &Ty, level: u32) {
-        match self.shallow(ty) {
-            Ty::Var(v) => {
-                let info = &mut self.vars[v.0 as usize];
-                info.level = info.level.min(level);
-            }
-            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {}
-            Ty::Tuple(ts) | Ty::Data(_, ts) => ts.iter().for_each(|t| self.adjust(t, level)),
-            Ty::Record(fs) => fs.iter().for_each(|(_, t)| self.adjust(t, level)),
-            Ty::Array(s, t) => {
-                self.adjust_size(s, level);
-                self.adjust(&t, level);
-            }
-            Ty::Fun(f) => {
-                self.adjust(&f.0, level);
-                self.adjust(&f.1, level);
+        let mut walk = Walk::of(ty);
+        while let Some(ty) = walk.next(self) {
+            match ty {
+                Ty::Var(v) => {
+                    let info = &mut self.vars[v.0 as usize];
+                    info.level = info.level.min(level);
+                }
+                Ty::Array(s, _) => self.adjust_size(s, level),
+                _ => {}
             }
         }
     }
@@ -433,33 +431,33 @@ impl Store {
 
     /// A derivative is taken at this type: the numbers in it that nothing else decides are Reals.
     pub fn differentiate(&mut self, ty: &Ty) {
-        match self.shallow(ty) {
-            Ty::Var(v) => self.vars[v.0 as usize].differentiated = true,
-            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {}
-            Ty::Tuple(ts) | Ty::Data(_, ts) => ts.iter().for_each(|t| self.differentiate(t)),
-            Ty::Record(fs) => fs.iter().for_each(|(_, t)| self.differentiate(t)),
-            Ty::Array(_, t) => self.differentiate(&t),
-            Ty::Fun(_) => {}
+        let mut walk = Walk::of(ty);
+        while let Some(ty) = walk.next(self) {
+            match ty {
+                Ty::Var(v) => self.vars[v.0 as usize].differentiated = true,
+                Ty::Fun(_) => walk.skip(),
+                _ => {}
+            }
         }
     }
 
     /// Marks what a type takes from outside: numbers there come from callers, not from literals.
     pub fn mark_parameters(&mut self, ty: &Ty, taken: bool) {
-        match self.shallow(ty) {
-            Ty::Var(v) => {
-                if taken {
-                    self.vars[v.0 as usize].touch = Touch::Parameter;
+        let mut pending = vec![(ty.clone(), taken)];
+        let mut seen = Seen::default();
+        while let Some((ty, taken)) = pending.pop() {
+            let mut walk = Walk::of(&ty);
+            while let Some(ty) = walk.next(self) {
+                match &ty {
+                    Ty::Var(v) if taken => self.vars[v.0 as usize].touch = Touch::Parameter,
+                    Ty::Fun(f) => {
+                        walk.skip();
+                        if seen.is_new((ty.part(), taken)) {
+                            pending.extend([(f.0.clone(), !taken), (f.1.clone(), taken)]);
+                        }
+                    }
+                    _ => {}
                 }
-            }
-            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {}
-            Ty::Tuple(ts) | Ty::Data(_, ts) => {
-                ts.iter().for_each(|t| self.mark_parameters(t, taken));
-            }
-            Ty::Record(fs) => fs.iter().for_each(|(_, t)| self.mark_parameters(t, taken)),
-            Ty::Array(_, t) => self.mark_parameters(&t, taken),
-            Ty::Fun(f) => {
-                self.mark_parameters(&f.0, !taken);
-                self.mark_parameters(&f.1, taken);
             }
         }
     }
@@ -481,32 +479,25 @@ impl Store {
     /// The type with sizes of its own, so that what it meets does not change the original: for the
     /// common type of branches.
     pub fn with_own_sizes(&mut self, ty: &Ty) -> Ty {
-        match self.shallow(ty) {
-            t @ (Ty::Error
-            | Ty::Var(_)
-            | Ty::Real
-            | Ty::Int
-            | Ty::Bool
-            | Ty::String
-            | Ty::Unit
-            | Ty::Fun(_)
-            | Ty::Param(_)) => t,
-            Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| self.with_own_sizes(t)).collect()),
-            Ty::Record(fs) => {
-                Ty::Record(fs.iter().map(|(n, t)| (n.clone(), self.with_own_sizes(t))).collect())
-            }
-            Ty::Array(s, t) => {
-                let own = if self.is_open_size(s) {
-                    s
-                } else {
-                    let content = self.size(s);
-                    let state = SizeState::Bound(content);
-                    Size::Var(self.new_size(state, None, Span::NONE))
-                };
-                Ty::array(own, self.with_own_sizes(&t))
-            }
-            Ty::Data(d, ts) => Ty::Data(d, ts.iter().map(|t| self.with_own_sizes(t)).collect()),
+        self.own_sizes(ty, &mut Made::default())
+    }
+
+    fn own_sizes(&mut self, ty: &Ty, made: &mut Made<Ty>) -> Ty {
+        let ty = self.shallow(ty);
+        if let Some(made) = made.get(&ty) {
+            return made;
         }
+        let own = deep(|| match &ty {
+            Ty::Fun(_) => ty.clone(),
+            Ty::Array(s, t) if !self.is_open_size(*s) => {
+                let state = SizeState::Bound(self.size(*s));
+                let own = Size::Var(self.new_size(state, None, Span::NONE));
+                Ty::array(own, self.own_sizes(t, made))
+            }
+            _ => mapped(&ty, |t| self.own_sizes(t, made)),
+        });
+        made.put(&ty, &own);
+        own
     }
 
     /// Quantifies what is open in a type above a level; variables with a class stay open one level up.
@@ -517,50 +508,41 @@ impl Store {
     }
 
     fn collect(&mut self, ty: &Ty, level: u32, scheme: &mut Scheme) {
-        match self.shallow(ty) {
-            Ty::Var(v) => {
-                let info = &mut self.vars[v.0 as usize];
-                if scheme.vars.contains(&v) {
-                    return;
-                }
-                let free = match info.state {
-                    TyVarState::Open => {
-                        info.level > level
-                            && info.class == TypeClass::Any
-                            && info.equality.is_none()
-                            // At the end of a group nothing waits any more.
-                            && (level == 0 || info.waiting.is_empty())
-                    }
-                    TyVarState::Rigid => info.level > level,
-                    TyVarState::Bound(_) | TyVarState::General => false,
-                };
-                if free {
-                    info.state = TyVarState::General;
-                    scheme.vars.push(v);
-                } else if matches!(info.state, TyVarState::Open) {
-                    info.level = info.level.min(level);
-                }
-            }
-            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {}
-            Ty::Tuple(ts) | Ty::Data(_, ts) => {
-                ts.iter().for_each(|t| self.collect(t, level, scheme));
-            }
-            Ty::Record(fs) => fs.iter().for_each(|(_, t)| self.collect(t, level, scheme)),
-            Ty::Array(s, t) => {
-                if let Size::Var(v) = self.size(s) {
-                    let info = &mut self.sizes[v.0 as usize];
-                    let free = matches!(info.state, SizeState::Open | SizeState::Rigid)
-                        && info.level > level;
+        let mut walk = Walk::of(ty);
+        while let Some(ty) = walk.next(self) {
+            match ty {
+                Ty::Var(v) => {
+                    let info = &mut self.vars[v.0 as usize];
+                    let free = match info.state {
+                        TyVarState::Open => {
+                            info.level > level
+                                && info.class == TypeClass::Any
+                                && info.equality.is_none()
+                                // At the end of a group nothing waits any more.
+                                && (level == 0 || info.waiting.is_empty())
+                        }
+                        TyVarState::Rigid => info.level > level,
+                        TyVarState::Bound(_) | TyVarState::General => false,
+                    };
                     if free {
-                        info.state = SizeState::General;
-                        scheme.sizes.push(v);
+                        info.state = TyVarState::General;
+                        scheme.vars.push(v);
+                    } else if matches!(info.state, TyVarState::Open) {
+                        info.level = info.level.min(level);
                     }
                 }
-                self.collect(&t, level, scheme);
-            }
-            Ty::Fun(f) => {
-                self.collect(&f.0, level, scheme);
-                self.collect(&f.1, level, scheme);
+                Ty::Array(s, _) => {
+                    if let Size::Var(v) = self.size(s) {
+                        let info = &mut self.sizes[v.0 as usize];
+                        let free = matches!(info.state, SizeState::Open | SizeState::Rigid)
+                            && info.level > level;
+                        if free {
+                            info.state = SizeState::General;
+                            scheme.sizes.push(v);
+                        }
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -592,51 +574,63 @@ impl Store {
             types.push(Ty::Var(fresh));
         }
         let sizes: Vec<Size> = scheme.sizes.iter().map(|_| self.fresh_size()).collect();
-        let own = |ty: &Ty| self.substitute(ty, &scheme.vars, &types, &scheme.sizes, &sizes);
-        let nest =
-            |nest: &Nest| Nest { of: own(&nest.of), with: own(&nest.with), out: own(&nest.out) };
-        let nests = scheme.nests.iter().map(nest).collect();
+        let types_of = scheme.vars.iter().copied().zip(types.iter().cloned()).collect();
+        let sizes_of = scheme.sizes.iter().copied().zip(sizes.iter().copied()).collect();
+        let with = Substitution { types: types_of, sizes: sizes_of };
+        let mut made = Made::default();
+        let mut own = |ty: &Ty| self.substitute(ty, &with, &mut made);
+        let mut nests = Vec::new();
+        for Nest { of, with, out } in &scheme.nests {
+            nests.push(Nest { of: own(of), with: own(with), out: own(out) });
+        }
         let ty = own(&scheme.ty);
         (types, sizes, nests, ty)
     }
 
     /// Replaces variables in a type.
-    pub fn substitute(
-        &self,
-        ty: &Ty,
-        vars: &[TyVar],
-        types: &[Ty],
-        size_vars: &[SizeVar],
-        sizes: &[Size],
-    ) -> Ty {
-        let go = |t: &Ty| self.substitute(t, vars, types, size_vars, sizes);
-        match self.shallow(ty) {
-            Ty::Var(v) => match vars.iter().position(|w| *w == v) {
-                Some(i) => types[i].clone(),
-                None => Ty::Var(v),
-            },
-            t @ (Ty::Error
-            | Ty::Real
-            | Ty::Int
-            | Ty::Bool
-            | Ty::String
-            | Ty::Unit
-            | Ty::Param(_)) => t,
-            Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(go).collect()),
-            Ty::Record(fs) => Ty::Record(fs.iter().map(|(n, t)| (n.clone(), go(t))).collect()),
-            Ty::Array(s, t) => {
-                let size = match self.size(s) {
-                    Size::Var(v) => match size_vars.iter().position(|w| *w == v) {
-                        Some(i) => sizes[i],
-                        None => Size::Var(v),
-                    },
-                    s @ (Size::Known(_) | Size::Unknown) => s,
-                };
-                Ty::array(size, go(&t))
-            }
-            Ty::Data(d, ts) => Ty::Data(d, ts.iter().map(go).collect()),
-            Ty::Fun(f) => Ty::fun(go(&f.0), go(&f.1)),
+    fn substitute(&self, ty: &Ty, with: &Substitution, made: &mut Made<Ty>) -> Ty {
+        let ty = self.shallow(ty);
+        if let Some(made) = made.get(&ty) {
+            return made;
         }
+        let new = deep(|| match &ty {
+            Ty::Var(v) => with.types.get(v).unwrap_or(&ty).clone(),
+            Ty::Array(s, t) => {
+                let new = self.substitute(t, with, made);
+                match self.size(*s) {
+                    Size::Var(v) => Ty::array(*with.sizes.get(&v).unwrap_or(&Size::Var(v)), new),
+                    size if size == *s && t.part() == new.part() => ty.clone(),
+                    size => Ty::array(size, new),
+                }
+            }
+            _ => mapped(&ty, |t| self.substitute(t, with, made)),
+        });
+        made.put(&ty, &new);
+        new
+    }
+
+    /// How many parts of a type differ, counted up to a bound; those without parts of their own do not count.
+    pub fn extent(&self, ty: &Ty, most: usize) -> usize {
+        let (mut walk, mut parts) = (Walk::of(ty), std::collections::HashSet::new());
+        while let Some(ty) = walk.next(self) {
+            match ty {
+                Ty::Tuple(_) | Ty::Record(_) | Ty::Array(..) | Ty::Data(..) | Ty::Fun(_) => {
+                    parts.insert(ty.part());
+                }
+                Ty::Error
+                | Ty::Var(_)
+                | Ty::Real
+                | Ty::Int
+                | Ty::Bool
+                | Ty::String
+                | Ty::Unit
+                | Ty::Param(_) => {}
+            }
+            if parts.len() >= most {
+                break;
+            }
+        }
+        parts.len()
     }
 
     /// The name a variable has from an annotation.
@@ -655,18 +649,42 @@ impl Store {
     }
 }
 
+/// What stands for variables.
+struct Substitution {
+    types: HashMap<TyVar, Ty>,
+    sizes: HashMap<SizeVar, Size>,
+}
+
+/// The type with others for its parts.
+pub fn mapped(ty: &Ty, mut of: impl FnMut(&Ty) -> Ty) -> Ty {
+    match ty.with_parts(&mut |t| Ok::<Ty, Infallible>(of(t))) {
+        Ok(ty) => ty,
+        Err(never) => match never {},
+    }
+}
+
 /// Replaces the parameters of a type declaration.
 pub fn instantiate_params(ty: &Ty, args: &[Ty]) -> Ty {
-    let go = |t: &Ty| instantiate_params(t, args);
-    match ty {
-        Ty::Param(i) => args.get(*i as usize).cloned().unwrap_or(Ty::Error),
-        Ty::Error | Ty::Var(_) | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit => {
-            ty.clone()
-        }
-        Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(go).collect()),
-        Ty::Record(fs) => Ty::Record(fs.iter().map(|(n, t)| (n.clone(), go(t))).collect()),
-        Ty::Array(s, t) => Ty::array(*s, go(t)),
-        Ty::Data(d, ts) => Ty::Data(*d, ts.iter().map(go).collect()),
-        Ty::Fun(f) => Ty::fun(go(&f.0), go(&f.1)),
+    instantiate(ty, args, &mut Made::default(), &mut |ty| ty)
+}
+
+/// The same, where each type that is made is passed on.
+pub fn instantiate(
+    ty: &Ty,
+    args: &[Ty],
+    made: &mut Made<Ty>,
+    pass: &mut impl FnMut(Ty) -> Ty,
+) -> Ty {
+    if let Some(made) = made.get(ty) {
+        return made;
     }
+    let new = deep(|| match ty {
+        Ty::Param(i) => args.get(*i as usize).cloned().unwrap_or(Ty::Error),
+        _ => {
+            let new = mapped(ty, |t| instantiate(t, args, made, pass));
+            pass(new)
+        }
+    });
+    made.put(ty, &new);
+    new
 }

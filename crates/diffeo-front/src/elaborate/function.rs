@@ -1,7 +1,7 @@
 //! Functions, and the sizes that their annotations name.
 
 use super::types::SizeCollector;
-use super::{lets, var, Body};
+use super::{lets, var, Body, TooLarge};
 use crate::db::SizeRes;
 use crate::types::Ty as Inferred;
 use diffeo_base::{Name, Span};
@@ -9,6 +9,7 @@ use diffeo_calculus::prim::{SizePattern, SizeRef, SizeShape};
 use diffeo_calculus::term::{Binder, Term, TermKind};
 use diffeo_calculus::{Prim, Ty};
 use diffeo_syntax::ast::{ExprId, PatId, PatKind, TypeId};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// The sizes that a pattern's annotations bind and check, before it is known which are used.
@@ -76,6 +77,9 @@ impl Body<'_, '_> {
             occurrences: 0,
             found,
             open: Vec::new(),
+            again: false,
+            plain: HashSet::new(),
+            left: self.cx.most,
         }
     }
 
@@ -101,6 +105,9 @@ impl Body<'_, '_> {
         let mut shapes = self.shapes(false);
         let shape = shapes.shape(&annotation, None);
         let (names, literals, occurrences) = (shapes.names, shapes.literals, shapes.occurrences);
+        if shapes.left == 0 {
+            self.cx.too_large.get_or_insert(TooLarge::Type);
+        }
         if shape == SizeShape::Any {
             return None;
         }
@@ -215,8 +222,10 @@ impl Body<'_, '_> {
         let found = module.expr_ty[body.index()].clone();
         let mut shapes = self.shapes(true);
         let shape = shapes.shape(&annotation, Some(&found));
-        let names = shapes.names;
-        let literals = shapes.literals;
+        let (names, literals) = (shapes.names, shapes.literals);
+        if shapes.left == 0 {
+            self.cx.too_large.get_or_insert(TooLarge::Type);
+        }
         if shape == SizeShape::Any {
             return term;
         }

@@ -14,7 +14,8 @@ mod types;
 
 use crate::db::{def_item, Db, DefId, ModuleId};
 use crate::types::{DataIdx, Ty as Inferred, TyVar};
-use diffeo_base::{Name, Span};
+use diffeo_base::{Diagnostic, Name, Span};
+use diffeo_calculus::print::print_type;
 use diffeo_calculus::term::{Binder, Global, GlobalId, Lit, Term, TermKind, Var};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::{Program, Ty};
@@ -22,16 +23,34 @@ use diffeo_syntax::ast::{Module, PatId};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-/// The Core program that an entry point needs, and the entry in it.
-pub fn elaborate(db: &Db, entry: DefId) -> (Program, GlobalId) {
-    let args = vec![Inferred::Unit; db.def(entry).scheme.as_ref().map_or(0, |s| s.vars.len())];
-    let (program, ids) = elaborate_all(db, &[(entry, args)]);
-    (program, ids[0])
+/// Why a program has no Core.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TooLarge {
+    /// A type of too many nodes, written out.
+    Type,
+    /// Too many instances of definitions.
+    Instances,
 }
+
+/// How many instances of definitions a program may have.
+const MOST_INSTANCES: usize = 1 << 16;
+
+/// How many nodes a type may have that is written in the name of an instance.
+const LONG: u64 = 1 << 10;
+
+/// How many nodes a type may have, written out, if the program has not as many itself. A value has as many parts.
+const MOST_NODES: usize = 1 << 16;
 
 /// The Core program that several definitions need, each at types for what its scheme quantifies, and
 /// the definitions in it.
-pub fn elaborate_all(db: &Db, wanted: &[(DefId, Vec<Inferred>)]) -> (Program, Vec<GlobalId>) {
+///
+/// # Errors
+/// The program is too large.
+pub fn elaborate(
+    db: &Db,
+    wanted: &[(DefId, Vec<Inferred>)],
+) -> Result<(Program, Vec<GlobalId>), Box<Diagnostic>> {
+    let words = db.modules.iter().filter(|m| !m.std).map(|m| m.ast.exprs.len() + m.ast.types.len());
     let mut cx = Elaborator {
         db,
         program: Program::default(),
@@ -39,19 +58,22 @@ pub fn elaborate_all(db: &Db, wanted: &[(DefId, Vec<Inferred>)]) -> (Program, Ve
         pending: VecDeque::new(),
         datas: HashMap::new(),
         next_var: 0,
+        most: words.sum::<usize>().max(MOST_NODES) as u64,
+        sizes: HashMap::new(),
+        too_large: None,
     };
     cx.program.library = db.modules.iter().filter(|m| m.std).map(|m| m.file).collect();
-    let ids = wanted
-        .iter()
-        .map(|(def, args)| {
-            let args = args.iter().map(|ty| cx.ty(ty, &HashMap::new())).collect();
-            cx.instance(*def, args)
-        })
-        .collect();
+    let mut ids = Vec::new();
+    for (def, args) in wanted {
+        let args = args.iter().map(|ty| cx.ty(ty, &HashMap::new())).collect();
+        ids.push(cx.instance(*def, args));
+        cx.allowed(*def)?;
+    }
     while let Some((global, def, args)) = cx.pending.pop_front() {
         cx.definition(global, def, &args);
+        cx.allowed(def)?;
     }
-    (cx.program, ids)
+    Ok((cx.program, ids))
 }
 
 struct Elaborator<'a> {
@@ -61,6 +83,10 @@ struct Elaborator<'a> {
     pending: VecDeque<(GlobalId, DefId, Vec<Ty>)>,
     datas: HashMap<DataIdx, DataId>,
     next_var: u32,
+    /// How many nodes a type may have, and how many the larger ones have.
+    most: u64,
+    sizes: HashMap<usize, (Ty, u64)>,
+    too_large: Option<TooLarge>,
 }
 
 /// A local name.
@@ -84,10 +110,41 @@ struct Body<'c, 'a> {
 }
 
 impl Elaborator<'_> {
+    /// Whether what a definition needs is not too large.
+    fn allowed(&self, def: DefId) -> Result<(), Box<Diagnostic>> {
+        let Some(why) = self.too_large else { return Ok(()) };
+        let info = self.db.def(def);
+        let (name, code) = (&info.name, "type-too-large");
+        let told = match why {
+            TooLarge::Type => {
+                let most = self.most;
+                let message = format!("a value in `{name}` has more than {most} parts by its type");
+                Diagnostic::error(code, info.span, message).help(
+                    "a type that holds another one twice is twice as large: use arrays or lists",
+                )
+            }
+            TooLarge::Instances => {
+                let message = format!(
+                    "`{name}` and what it calls are used at more than {MOST_INSTANCES} types"
+                );
+                Diagnostic::error(code, info.span, message)
+                    .help("each function is compiled for each type that it is used at: annotate parameters")
+            }
+        };
+        Err(Box::new(told))
+    }
+
     /// The instance of a definition at type arguments.
     fn instance(&mut self, def: DefId, args: Vec<Ty>) -> GlobalId {
+        if self.too_large.is_some() {
+            // The program is given up, and whoever looked for such a type would write it out.
+            return GlobalId(0);
+        }
         if let Some(id) = self.globals.get(&(def, args.clone())) {
             return *id;
+        }
+        if self.globals.len() >= MOST_INSTANCES {
+            self.too_large.get_or_insert(TooLarge::Instances);
         }
         let info = self.db.def(def);
         let id = GlobalId(self.program.globals.len() as u32);
@@ -105,8 +162,11 @@ impl Elaborator<'_> {
             .unwrap_or_default();
         let ty = scheme.map_or(Ty::Unit, |s| self.ty(&s.ty, &types));
         if !args.is_empty() {
-            let texts: Vec<String> =
-                args.iter().map(|t| diffeo_calculus::print::print_type(t, &self.program)).collect();
+            let is_long = args.iter().any(|ty| self.size(ty) > LONG);
+            let texts: Vec<String> = match is_long {
+                true => vec![format!("…{}", id.0)],
+                false => args.iter().map(|t| print_type(t, &self.program)).collect(),
+            };
             name = format!("{name}[{}]", texts.join(", "));
         }
         self.program.globals.push(Rc::new(Global {

@@ -1,37 +1,93 @@
 //! Types of inference to types of Core, and the shapes of annotations.
 
-use super::{Body, Elaborator};
+use super::{Body, Elaborator, TooLarge};
 use crate::db::SizeRes;
-use crate::types::{DataIdx, Size, Ty as Inferred, TyVar};
+use crate::types::{DataIdx, Made, Part, Size, Ty as Inferred, TyVar};
 use diffeo_base::{deep, Name};
 use diffeo_calculus::prim::{SizeRef, SizeShape};
 use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId};
 use diffeo_calculus::Ty;
 use diffeo_syntax::ast::{ExprId, PatId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Types of more nodes are noted with their sizes.
+const SMALL: u64 = 64;
+
+/// What a type is known by, as long as it is kept; 0 for one without parts.
+fn address(ty: &Ty) -> usize {
+    let address = match ty {
+        Ty::Tuple(ts) => Rc::as_ptr(ts).cast::<()>(),
+        Ty::Record(fs) => Rc::as_ptr(fs).cast::<()>(),
+        Ty::Array(t) => Rc::as_ptr(t).cast::<()>(),
+        Ty::Data(_, ts) => Rc::as_ptr(ts).cast::<()>(),
+        Ty::Fun(f) => Rc::as_ptr(f).cast::<()>(),
+        Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => return 0,
+    };
+    address as usize
+}
 
 impl Elaborator<'_> {
     /// The Core type; what inference left open does not matter and is `()`.
     pub(super) fn ty(&mut self, ty: &Inferred, vars: &HashMap<TyVar, Ty>) -> Ty {
-        match self.db.store.shallow(ty) {
+        self.core_ty(ty, vars, &mut Made::default())
+    }
+
+    fn core_ty(&mut self, ty: &Inferred, vars: &HashMap<TyVar, Ty>, made: &mut Made<Ty>) -> Ty {
+        let ty = self.db.store.shallow(ty);
+        if let Some(made) = made.get(&ty) {
+            return made;
+        }
+        let core = deep(|| match &ty {
             Inferred::Error => Ty::Unit,
-            Inferred::Var(v) => vars.get(&v).cloned().unwrap_or(Ty::Unit),
+            Inferred::Var(v) => vars.get(v).cloned().unwrap_or(Ty::Unit),
             Inferred::Real => Ty::Real,
             Inferred::Int => Ty::Int,
             Inferred::Bool => Ty::Bool,
             Inferred::String => Ty::String,
             Inferred::Unit => Ty::Unit,
-            Inferred::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| self.ty(t, vars)).collect()),
+            Inferred::Tuple(ts) => {
+                Ty::Tuple(ts.iter().map(|t| self.core_ty(t, vars, made)).collect())
+            }
             Inferred::Record(fs) => {
-                Ty::Record(fs.iter().map(|(n, t)| (n.clone(), self.ty(t, vars))).collect())
+                let field = |(n, t): &(Name, Inferred)| (n.clone(), self.core_ty(t, vars, made));
+                Ty::Record(fs.iter().map(field).collect())
             }
-            Inferred::Array(_, t) => Ty::array(self.ty(&t, vars)),
+            Inferred::Array(_, t) => Ty::array(self.core_ty(t, vars, made)),
             Inferred::Data(d, ts) => {
-                let id = self.data(d);
-                Ty::Data(id, ts.iter().map(|t| self.ty(t, vars)).collect())
+                let ts = ts.iter().map(|t| self.core_ty(t, vars, made)).collect();
+                Ty::Data(self.data(*d), ts)
             }
-            Inferred::Fun(f) => Ty::fun(self.ty(&f.0, vars), self.ty(&f.1, vars)),
-            Inferred::Param(i) => Ty::Param(i),
+            Inferred::Fun(f) => {
+                let from = self.core_ty(&f.0, vars, made);
+                Ty::fun(from, self.core_ty(&f.1, vars, made))
+            }
+            Inferred::Param(i) => Ty::Param(*i),
+        });
+        let size = self.size(&core);
+        if size > SMALL {
+            self.sizes.insert(address(&core), (core.clone(), size));
+        }
+        if size > self.most {
+            // What is being elaborated is brought to an end.
+            self.too_large.get_or_insert(TooLarge::Type);
+        }
+        made.put(&ty, &core);
+        core
+    }
+
+    /// How many nodes a type has, written out.
+    pub(super) fn size(&self, ty: &Ty) -> u64 {
+        if let Some((_, size)) = self.sizes.get(&address(ty)) {
+            return *size;
+        }
+        let sum = |n: u64, t: &Ty| n.saturating_add(self.size(t));
+        match ty {
+            Ty::Tuple(ts) | Ty::Data(_, ts) => ts.iter().fold(1, sum),
+            Ty::Record(fs) => fs.iter().map(|(_, t)| t).fold(1, sum),
+            Ty::Array(t) => sum(1, t),
+            Ty::Fun(f) => sum(sum(1, &f.0), &f.1),
+            Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => 1,
         }
     }
 
@@ -94,13 +150,38 @@ pub(super) struct SizeCollector<'a> {
     pub occurrences: usize,
     /// Only where this type says `[]` although the annotation says more.
     pub found: bool,
-    /// Variant types being looked into, against recursion.
+    /// Variant types being looked into, against recursion, and whether one was met again.
     pub open: Vec<DataIdx>,
+    pub again: bool,
+    /// Types in which there is no size: what stands in many places is looked into once.
+    pub plain: HashSet<(Part, Vec<Part>)>,
+    /// How many nodes may still be looked at.
+    pub left: u64,
 }
 
 impl SizeCollector<'_> {
     /// The shape of an annotation; with `found`, only its sizes that the type found leaves unknown.
     pub fn shape(&mut self, annotation: &Inferred, found: Option<&Inferred>) -> SizeShape {
+        let key = match annotation {
+            Inferred::Data(d, args) => {
+                (Part::Data(*d, 0), args.iter().map(Inferred::part).collect())
+            }
+            ty => (ty.part(), Vec::new()),
+        };
+        if self.left == 0 || found.is_none() && self.plain.contains(&key) {
+            return SizeShape::Any;
+        }
+        self.left -= 1;
+        let again = std::mem::take(&mut self.again);
+        let shape = deep(|| self.shape_of(annotation, found));
+        if shape == SizeShape::Any && found.is_none() && !self.again {
+            self.plain.insert(key);
+        }
+        self.again |= again;
+        shape
+    }
+
+    fn shape_of(&mut self, annotation: &Inferred, found: Option<&Inferred>) -> SizeShape {
         let found = found.map(|f| self.db.store.shallow(f));
         match annotation {
             Inferred::Array(size, element) => {
@@ -189,8 +270,11 @@ impl SizeCollector<'_> {
                     SizeShape::Data(constructors)
                 }
             }
-            Inferred::Data(..)
-            | Inferred::Error
+            Inferred::Data(..) => {
+                self.again = true;
+                SizeShape::Any
+            }
+            Inferred::Error
             | Inferred::Var(_)
             | Inferred::Real
             | Inferred::Int

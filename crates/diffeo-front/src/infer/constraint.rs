@@ -5,9 +5,9 @@
 
 use super::error::Because;
 use super::Infer;
-use crate::types::{Clash, DataIdx, Nest, Size, Touch, Ty, TyVar, TypeClass, Why};
+use crate::types::{Clash, DataIdx, Made, Nest, Size, Touch, Ty, TyVar, TypeClass, Walk, Why};
 use diffeo_base::foreign::{replacement, Role};
-use diffeo_base::{field_name, Diagnostic, Name, Span};
+use diffeo_base::{deep, field_name, Diagnostic, Name, Span};
 use diffeo_syntax::ast::Ident;
 
 /// Why a type has no type of jets.
@@ -516,7 +516,7 @@ impl Infer<'_> {
 
     /// `J(of)`: every Real replaced by the array of its `c` coefficients.
     fn jet(&mut self, of: &Ty, out: &Ty, c: u64, span: Span) -> SolveStatus {
-        match self.jet_type(of, c) {
+        match self.jet_type(of, c, &mut Made::default()) {
             Ok(ty) => {
                 self.must(span, out, &ty, &Because::Use);
                 SolveStatus::Done
@@ -548,31 +548,29 @@ impl Infer<'_> {
         }
     }
 
-    fn jet_type(&mut self, ty: &Ty, c: u64) -> Result<Ty, NoJet> {
-        Ok(match self.store().shallow(ty) {
-            Ty::Real => Ty::array(Size::Known(c), Ty::Real),
-            t @ (Ty::Error | Ty::Int | Ty::Bool | Ty::String | Ty::Unit) => t,
-            Ty::Tuple(ts) => Ty::Tuple(
-                ts.iter().map(|t| self.jet_type(t, c)).collect::<Result<Vec<_>, _>>()?.into(),
-            ),
-            Ty::Record(fs) => Ty::Record(
-                fs.iter()
-                    .map(|(n, t)| Ok((n.clone(), self.jet_type(t, c)?)))
-                    .collect::<Result<Vec<_>, NoJet>>()?
-                    .into(),
-            ),
-            Ty::Array(s, t) => Ty::array(s, self.jet_type(&t, c)?),
-            Ty::Data(d, ts) => {
-                if self.db.data(d).constructors.iter().flat_map(|k| &k.fields).any(holds_real) {
-                    return Err(NoJet::Declared(d));
-                }
-                Ty::Data(
-                    d,
-                    ts.iter().map(|t| self.jet_type(t, c)).collect::<Result<Vec<_>, _>>()?.into(),
-                )
-            }
-            Ty::Var(v) => return Err(NoJet::Open(v)),
-            Ty::Fun(_) | Ty::Param(_) => return Err(NoJet::Function),
+    fn jet_type(&mut self, ty: &Ty, c: u64, made: &mut Made<Ty>) -> Result<Ty, NoJet> {
+        let ty = self.store().shallow(ty);
+        if let Some(made) = made.get(&ty) {
+            return Ok(made);
+        }
+        let jet = deep(|| match &ty {
+            Ty::Real => Ok(Ty::array(Size::Known(c), Ty::Real)),
+            Ty::Data(d, _) if self.declares_real(*d) => Err(NoJet::Declared(*d)),
+            Ty::Var(v) => Err(NoJet::Open(*v)),
+            Ty::Fun(_) | Ty::Param(_) => Err(NoJet::Function),
+            _ => ty.with_parts(&mut |t| self.jet_type(t, c, made)),
+        })?;
+        made.put(&ty, &jet);
+        Ok(jet)
+    }
+
+    /// Whether the declaration of a type holds a Real of its own.
+    fn declares_real(&self, data: DataIdx) -> bool {
+        let mut fields = self.db.data(data).constructors.iter().flat_map(|k| &k.fields);
+        fields.any(|ty| {
+            let mut walk = Walk::of(ty);
+            std::iter::from_fn(|| walk.next(&self.db.store))
+                .any(|ty| matches!(ty, Ty::Real | Ty::Fun(_)))
         })
     }
 
@@ -727,17 +725,5 @@ impl Infer<'_> {
             }
         }
         false
-    }
-}
-
-/// Whether a type of a declaration holds a Real of its own.
-fn holds_real(ty: &Ty) -> bool {
-    match ty {
-        Ty::Real => true,
-        Ty::Error | Ty::Var(_) | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => false,
-        Ty::Tuple(ts) | Ty::Data(_, ts) => ts.iter().any(holds_real),
-        Ty::Record(fs) => fs.iter().any(|(_, t)| holds_real(t)),
-        Ty::Array(_, t) => holds_real(t),
-        Ty::Fun(_) => true,
     }
 }

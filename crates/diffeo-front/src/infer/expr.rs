@@ -453,6 +453,10 @@ impl Infer<'_> {
 
     fn generalise(&mut self, pat: PatId, ty: &Ty) {
         let level = self.store().level;
+        if self.is_too_large(self.module, ty, self.ast.pats[pat].span) {
+            self.set_pat(pat, &Ty::Error);
+            return;
+        }
         let scheme = self.store().generalise(ty, level);
         if !scheme.vars.is_empty() || !scheme.sizes.is_empty() {
             self.db.module_mut(self.module).local_schemes.insert(pat, Rc::new(scheme));

@@ -3,11 +3,10 @@
 use super::Infer;
 use crate::db::{Db, ModuleId, SizeRes, TypeRef};
 use crate::library;
-use crate::types::{DataIdx, Size, Ty, TypeClass};
+use crate::types::{instantiate, DataIdx, Made, Shared, Size, Store, Ty, TypeClass, Walk};
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{deep, field_name, Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Module, Path, SizeExpr, TypeId, TypeKind};
-use std::rc::Rc;
 
 /// What the variables and sizes of a type expression mean.
 trait Meaning {
@@ -16,16 +15,25 @@ trait Meaning {
     fn size(&mut self, ty: TypeId, name: &Name, span: Span) -> Size;
 }
 
-fn lower(cx: &mut dyn Meaning, module: ModuleId, ast: &Rc<Module>, id: TypeId) -> Ty {
-    deep(|| {
-        let node = &ast.types[id];
+/// The tree of a type expression, and the types that were made for it: what is written twice is there once.
+struct Lowering<'a> {
+    module: ModuleId,
+    ast: &'a Module,
+    shared: Shared,
+}
+
+fn lower(cx: &mut dyn Meaning, module: ModuleId, ast: &Module, id: TypeId) -> Ty {
+    lowered(cx, &mut Lowering { module, ast, shared: Shared::default() }, id)
+}
+
+fn lowered(cx: &mut dyn Meaning, of: &mut Lowering<'_>, id: TypeId) -> Ty {
+    let ty = deep(|| {
+        let node = &of.ast.types[id];
         match &node.kind {
             TypeKind::Error => Ty::Error,
             TypeKind::Unit => Ty::Unit,
             TypeKind::Var(name) => cx.variable(name, node.span),
-            TypeKind::Tuple(ts) => {
-                Ty::Tuple(ts.iter().map(|t| lower(cx, module, ast, *t)).collect())
-            }
+            TypeKind::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| lowered(cx, of, *t)).collect()),
             TypeKind::Record(fields) => {
                 let mut out: Vec<(Name, Ty)> = Vec::new();
                 for (field, t) in fields {
@@ -33,7 +41,7 @@ fn lower(cx: &mut dyn Meaning, module: ModuleId, ast: &Rc<Module>, id: TypeId) -
                         cx.db().report(duplicate_field(field.span, &field.name));
                         continue;
                     }
-                    let t = lower(cx, module, ast, *t);
+                    let t = lowered(cx, of, *t);
                     out.push((field.name.clone(), t));
                 }
                 out.sort_by(|a, b| a.0.cmp(&b.0));
@@ -45,18 +53,19 @@ fn lower(cx: &mut dyn Meaning, module: ModuleId, ast: &Rc<Module>, id: TypeId) -
                     SizeExpr::Literal(n, _) => Size::Known(*n),
                     SizeExpr::Unknown => Size::Unknown,
                 };
-                Ty::array(size, lower(cx, module, ast, *element))
+                Ty::array(size, lowered(cx, of, *element))
             }
             TypeKind::Fun(from, to) => {
-                let from = lower(cx, module, ast, *from);
-                Ty::fun(from, lower(cx, module, ast, *to))
+                let from = lowered(cx, of, *from);
+                Ty::fun(from, lowered(cx, of, *to))
             }
             TypeKind::Named { path, args } => {
-                let args: Vec<Ty> = args.iter().map(|t| lower(cx, module, ast, *t)).collect();
-                named(cx, module, path, args, node.span)
+                let args: Vec<Ty> = args.iter().map(|t| lowered(cx, of, *t)).collect();
+                named(cx, of, path, args, node.span)
             }
         }
-    })
+    });
+    of.shared.one(ty)
 }
 
 /// The message for a field given twice.
@@ -65,7 +74,14 @@ pub fn duplicate_field(span: Span, name: &str) -> Diagnostic {
     Diagnostic::error("duplicate-field", span, format!("the field `{name}` is given twice"))
 }
 
-fn named(cx: &mut dyn Meaning, module: ModuleId, path: &Path, args: Vec<Ty>, span: Span) -> Ty {
+fn named(
+    cx: &mut dyn Meaning,
+    of: &mut Lowering<'_>,
+    path: &Path,
+    args: Vec<Ty>,
+    span: Span,
+) -> Ty {
+    let module = of.module;
     let name = &path.name.name;
     let builtin = match name.as_str() {
         "Real" => Some(Ty::Real),
@@ -119,7 +135,7 @@ fn named(cx: &mut dyn Meaning, module: ModuleId, path: &Path, args: Vec<Ty>, spa
                 return Ty::Error;
             }
             let ty = alias(db, a, span);
-            crate::types::instantiate_params(&ty, &args)
+            instantiate(&ty, &args, &mut Made::default(), &mut |ty| of.shared.one(ty))
         }
         None => {
             let scopes = [Some(module), db.prelude].into_iter().flatten();
@@ -189,11 +205,33 @@ pub fn alias(db: &mut Db, index: u32, use_site: Span) -> Ty {
     info.expanding = true;
     let (module, body) = (info.module, info.body);
     let params = info.params.clone();
-    let ty = declared(db, module, body, &params);
+    let mut ty = declared(db, module, body, &params);
+    let most = most_parts(db, module);
+    if db.store.extent(&ty, most) >= most {
+        let info = &db.aliases[index as usize];
+        let span = db.module(module).ast.types[body].span;
+        db.report(
+            Diagnostic::error(
+                "type-too-large",
+                span,
+                format!("the type `{}` has more than {most} different parts", info.name),
+            )
+            .help("an alias of an alias of itself, `T[T[a]]`, is twice as deep: name fewer"),
+        );
+        ty = Ty::Error;
+    }
     let info = &mut db.aliases[index as usize];
     info.expanding = false;
     info.ty = Some(ty.clone());
     ty
+}
+
+/// How many different parts a type of a module may have: as many as people write, or as the module has words. Beyond that
+/// they grow by themselves, twofold with each line.
+pub fn most_parts(db: &Db, module: ModuleId) -> usize {
+    const MOST: usize = 1 << 14;
+    let ast = &db.module(module).ast;
+    MOST.max(ast.exprs.len() + ast.types.len())
 }
 
 /// A type within a type declaration with these parameters.
@@ -333,23 +371,21 @@ impl Meaning for Infer<'_> {
 /// Whether the declarations hold functions, directly or through one another: then their types are not
 /// first-order.
 pub fn mark_function_holders(db: &mut Db) {
-    fn holds(ty: &Ty, known: &[bool]) -> bool {
-        match ty {
+    let holds = |store: &Store, ty: &Ty, known: &[bool]| {
+        let mut walk = Walk::of(ty);
+        std::iter::from_fn(|| walk.next(store)).any(|ty| match ty {
             Ty::Fun(_) => true,
-            Ty::Error | Ty::Var(_) | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit => false,
-            Ty::Param(_) => false,
-            Ty::Tuple(ts) => ts.iter().any(|t| holds(t, known)),
-            Ty::Record(fs) => fs.iter().any(|(_, t)| holds(t, known)),
-            Ty::Array(_, t) => holds(t, known),
-            Ty::Data(DataIdx(d), ts) => known[*d as usize] || ts.iter().any(|t| holds(t, known)),
-        }
-    }
+            Ty::Data(DataIdx(d), _) => known[d as usize],
+            _ => false,
+        })
+    };
     let mut known = std::mem::take(&mut db.store.data_has_function);
     known.resize(db.datas.len(), false);
     loop {
         let mut changed = false;
         for (i, data) in db.datas.iter().enumerate() {
-            let has = data.constructors.iter().flat_map(|c| &c.fields).any(|t| holds(t, &known));
+            let mut fields = data.constructors.iter().flat_map(|c| &c.fields);
+            let has = fields.any(|t| holds(&db.store, t, &known));
             if has && !known[i] {
                 known[i] = true;
                 changed = true;

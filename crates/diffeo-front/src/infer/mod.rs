@@ -21,6 +21,7 @@ use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Def, ExprId, ExprKind, Module, PatId, PatKind};
 pub use error::Because;
 use error::LoneArgument;
+use lower::most_parts;
 pub use lower::{alias, declared, duplicate_field, mark_function_holders};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -334,6 +335,7 @@ impl Infer<'_> {
         let all = Ty::Tuple(own.chain(known).collect());
         let joint = self.store().generalise(&all, 0);
         for id in group {
+            self.own_extent(*id);
             let own = &self.own[id];
             let scheme = Scheme {
                 vars: joint.vars.clone(),
@@ -344,6 +346,30 @@ impl Infer<'_> {
             };
             self.db.defs[id.0 as usize].scheme = Some(Rc::new(scheme));
         }
+    }
+
+    /// Gives up the type of a definition that has grown by itself.
+    fn own_extent(&mut self, id: DefId) {
+        let (module, span) = (self.db.def(id).module, self.db.def(id).span);
+        let ty = self.own[&id].ty.clone();
+        if self.is_too_large(module, &ty, span) {
+            self.own.insert(id, Own { ty: Ty::Error, sizes: Scheme::mono(Ty::Error) });
+        }
+    }
+
+    /// Whether the type of a name has more parts than there may be, which is told.
+    fn is_too_large(&mut self, module: ModuleId, ty: &Ty, name: Span) -> bool {
+        let most = most_parts(self.db, module);
+        let is_too_large = self.db.store.extent(ty, most) >= most;
+        if is_too_large {
+            let text = self.db.sources.slice(name);
+            let message = format!("the type of `{text}` has more than {most} different parts");
+            self.db.report(Diagnostic::error("type-too-large", name, message).help(
+                "what uses a function twice, the second time on what the first use gave, can have a type twice as deep: \
+                 annotate its parameter",
+            ));
+        }
+        is_too_large
     }
 
     fn res(&self, id: ExprId) -> Option<Res> {

@@ -8,8 +8,8 @@
 use super::constraint::{Constraint, SolveStatus};
 use super::error::Because;
 use super::Infer;
-use crate::types::{instantiate_params, DataIdx, Nest, Ty, TyVar, TypeClass};
-use diffeo_base::{Diagnostic, Name, Span};
+use crate::types::{instantiate_params, DataIdx, Made, Nest, Ty, TyVar, TypeClass, Walk};
+use diffeo_base::{deep, Diagnostic, Name, Span};
 use std::collections::HashSet;
 
 /// How many declared types may be in a type.
@@ -28,7 +28,7 @@ enum NoNest {
 
 impl Infer<'_> {
     pub(super) fn nest(&mut self, nest: &Nest, span: Span, name: &Name) -> SolveStatus {
-        match self.nested(&nest.of, &nest.with) {
+        match self.nested(&nest.of, &nest.with, &mut Made::default()) {
             Ok(ty) => self.must(span, &nest.out, &ty, &Because::Use),
             Err(NoNest::Open(v)) => return SolveStatus::Wait(vec![v]),
             Err(NoNest::Declared(data)) => {
@@ -50,38 +50,31 @@ impl Infer<'_> {
         SolveStatus::Done
     }
 
-    fn nested(&mut self, of: &Ty, with: &Ty) -> Result<Ty, NoNest> {
-        Ok(match self.store().shallow(of) {
-            Ty::Real => with.clone(),
-            t @ (Ty::Error
-            | Ty::Int
-            | Ty::Bool
-            | Ty::String
-            | Ty::Unit
-            | Ty::Fun(_)
-            | Ty::Param(_)) => t,
-            Ty::Tuple(ts) => Ty::Tuple(
-                ts.iter().map(|t| self.nested(t, with)).collect::<Result<Vec<_>, _>>()?.into(),
-            ),
-            Ty::Record(fs) => Ty::Record(
-                fs.iter()
-                    .map(|(n, t)| Ok((n.clone(), self.nested(t, with)?)))
-                    .collect::<Result<Vec<_>, NoNest>>()?
-                    .into(),
-            ),
-            Ty::Array(s, t) => Ty::array(s, self.nested(&t, with)?),
-            t @ Ty::Data(..) if !self.has_real(&t, &mut Vec::new())? => t,
+    fn nested(&mut self, of: &Ty, with: &Ty, made: &mut Made<Ty>) -> Result<Ty, NoNest> {
+        let of = self.store().shallow(of);
+        if let Some(made) = made.get(&of) {
+            return Ok(made);
+        }
+        let nested = deep(|| match &of {
+            Ty::Real => Ok(with.clone()),
+            Ty::Var(v) => Err(NoNest::Open(*v)),
+            Ty::Fun(_) => Ok(of.clone()),
             Ty::Data(d, args) => {
-                let units: Vec<Ty> = args.iter().map(|_| Ty::Unit).collect();
-                let frame = Ty::Data(d, units.into());
-                if self.has_real(&frame, &mut Vec::new())? || !self.is_finite(&frame) {
-                    return Err(NoNest::Declared(d));
+                if !self.has_real(&of, &mut Vec::new(), &mut Made::default())? {
+                    return Ok(of.clone());
                 }
-                let args = args.iter().map(|t| self.nested(t, with));
-                Ty::Data(d, args.collect::<Result<Vec<_>, _>>()?.into())
+                let units: Vec<Ty> = args.iter().map(|_| Ty::Unit).collect();
+                let frame = Ty::Data(*d, units.into());
+                let declares = self.has_real(&frame, &mut Vec::new(), &mut Made::default())?;
+                if declares || !self.is_finite(&frame) {
+                    return Err(NoNest::Declared(*d));
+                }
+                of.with_parts(&mut |t| self.nested(t, with, made))
             }
-            Ty::Var(v) => return Err(NoNest::Open(v)),
-        })
+            _ => of.with_parts(&mut |t| self.nested(t, with, made)),
+        })?;
+        made.put(&of, &nested);
+        Ok(nested)
     }
 
     /// Whether the declared types within one are finitely many: `type T[a] = A(T[(a, a)])` has ever larger ones.
@@ -89,62 +82,75 @@ impl Infer<'_> {
         let mut seen: HashSet<String> = HashSet::new();
         let mut pending = vec![ty.clone()];
         while let Some(ty) = pending.pop() {
-            match self.store().shallow(&ty) {
-                Ty::Tuple(ts) => pending.extend(ts.iter().cloned()),
-                Ty::Record(fs) => pending.extend(fs.iter().map(|(_, t)| t.clone())),
-                Ty::Array(_, t) => pending.push(Ty::clone(&t)),
-                Ty::Data(d, args) => {
-                    let text = self.show(&ty);
-                    if text.len() > LONGEST {
-                        return false;
-                    }
-                    if !seen.insert(text) {
-                        continue;
-                    }
-                    let constructors = &self.db.data(d).constructors;
-                    let fields = constructors.iter().flat_map(|c| &c.fields);
-                    pending.extend(fields.map(|t| instantiate_params(t, &args)));
+            let mut walk = Walk::of(&ty);
+            while let Some(ty) = walk.next(&self.db.store) {
+                if matches!(ty, Ty::Fun(_)) {
+                    walk.skip();
                 }
-                _ => {}
-            }
-            if seen.len() > MOST {
-                return false;
+                let Ty::Data(d, args) = &ty else { continue };
+                walk.skip();
+                let text = self.show(&ty);
+                if text.len() > LONGEST {
+                    return false;
+                }
+                if !seen.insert(text) {
+                    continue;
+                }
+                let constructors = &self.db.data(*d).constructors;
+                let fields = constructors.iter().flat_map(|c| &c.fields);
+                pending.extend(fields.map(|t| instantiate_params(t, args)));
+                if seen.len() > MOST {
+                    return false;
+                }
             }
         }
         true
     }
 
     /// Whether a Real is in a type.
-    fn has_real(&mut self, ty: &Ty, seen: &mut Vec<DataIdx>) -> Result<bool, NoNest> {
-        let any = |cx: &mut Self, types: &[Ty], seen: &mut Vec<DataIdx>| {
-            types.iter().try_fold(false, |found, t| Ok(found || cx.has_real(t, seen)?))
+    fn has_real(
+        &mut self,
+        ty: &Ty,
+        seen: &mut Vec<DataIdx>,
+        made: &mut Made<bool>,
+    ) -> Result<bool, NoNest> {
+        let ty = self.store().shallow(ty);
+        if let Some(known) = made.get(&ty) {
+            return Ok(known);
+        }
+        let mut any = |cx: &mut Self, types: &[Ty]| {
+            types.iter().try_fold(false, |found, t| Ok(found || cx.has_real(t, seen, made)?))
         };
-        match self.store().shallow(ty) {
-            Ty::Real => Ok(true),
+        let found = match &ty {
+            Ty::Real => true,
             Ty::Error | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Fun(_) | Ty::Param(_) => {
-                Ok(false)
+                false
             }
-            Ty::Tuple(ts) => any(self, &ts, seen),
+            Ty::Var(v) => return Err(NoNest::Open(*v)),
+            Ty::Tuple(ts) => any(self, ts)?,
             Ty::Record(fs) => {
                 let types: Vec<Ty> = fs.iter().map(|(_, t)| t.clone()).collect();
-                any(self, &types, seen)
+                any(self, &types)?
             }
-            Ty::Array(_, t) => self.has_real(&t, seen),
+            Ty::Array(_, t) => any(self, std::slice::from_ref(&**t))?,
             Ty::Data(d, args) => {
-                if any(self, &args, seen)? {
-                    return Ok(true);
+                if any(self, args)? {
+                    true
+                } else if seen.contains(d) {
+                    false
+                } else {
+                    seen.push(*d);
+                    let constructors = &self.db.data(*d).constructors;
+                    let fields = constructors.iter().flat_map(|c| &c.fields);
+                    let fields: Vec<Ty> = fields.map(|t| instantiate_params(t, args)).collect();
+                    fields
+                        .iter()
+                        .try_fold(false, |found, t| Ok(found || self.has_real(t, seen, made)?))?
                 }
-                if seen.contains(&d) {
-                    return Ok(false);
-                }
-                seen.push(d);
-                let constructors = &self.db.data(d).constructors;
-                let fields = constructors.iter().flat_map(|c| &c.fields);
-                let fields: Vec<Ty> = fields.map(|t| instantiate_params(t, &args)).collect();
-                any(self, &fields, seen)
             }
-            Ty::Var(v) => Err(NoNest::Open(v)),
-        }
+        };
+        made.put(&ty, &found);
+        Ok(found)
     }
 
     /// Takes the function of a Jacobian for one from arrays to arrays, where nothing else is known of it.
@@ -152,7 +158,8 @@ impl Infer<'_> {
         for i in 0..self.constraints.len() {
             let Constraint::Nest { nest, .. } = &self.constraints[i] else { continue };
             let (of, with) = (nest.of.clone(), nest.with.clone());
-            let Err(NoNest::Open(v)) = self.nested(&of, &with) else { continue };
+            let made = &mut Made::default();
+            let Err(NoNest::Open(v)) = self.nested(&of, &with, made) else { continue };
             let store = &self.db.store;
             let free = |v: TyVar| {
                 matches!(store.class(v).0, TypeClass::Any | TypeClass::Add | TypeClass::Vec)

@@ -4,10 +4,9 @@
 //! one program, together with the modes of differentiation at their types. What always holds: the
 //! function goes from a first-order type to a first-order type, and the point is of the former.
 
-use super::{lint, Entry, Session};
+use super::{Entry, Session};
 use crate::db::{DefId, ModuleId};
 use crate::display::TypePrinter;
-use crate::elaborate;
 use crate::types::{Ty as Inferred, Why};
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_calculus::term::GlobalId;
@@ -128,8 +127,7 @@ impl Session {
             wanted.push((mode, args));
         }
         wanted.extend(point_args);
-        let (program, ids) = elaborate::elaborate_all(&self.db, &wanted);
-        lint(&program);
+        let (program, ids) = self.elaborated_all(&wanted)?;
         let ty = program.globals[ids[0].0 as usize].ty.clone();
         let Ty::Fun(types) = &ty else { return None };
         let (from, to) = (types.0.clone(), types.1.clone());

@@ -34,7 +34,7 @@ impl Session {
             return None;
         }
         let def = self.definition(module, name.unwrap_or("main"))?;
-        let (program, _) = self.elaborated(def);
+        let (program, _) = self.elaborated(def)?;
         Some(diffeo_calculus::print::print(&program))
     }
 }

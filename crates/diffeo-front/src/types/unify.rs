@@ -1,24 +1,44 @@
 //! Unification: makes two types or two sizes agree, and restricts a type to what an operation requires.
 
-use super::{Clash, Size, SizeState, SizeVar, Store, Touch, Ty, TyVar, TyVarState, TypeClass, Why};
+use super::{
+    Clash, Seen, Size, SizeState, SizeVar, Store, Touch, Ty, TyVar, TyVarState, TypeClass, Walk,
+    Why,
+};
 
 impl Store {
     fn occurs(&self, var: TyVar, ty: &Ty) -> bool {
-        match self.shallow(ty) {
-            Ty::Var(v) => v == var,
-            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {
-                false
+        let mut walk = Walk::of(ty);
+        while let Some(ty) = walk.next(self) {
+            if matches!(ty, Ty::Var(v) if v == var) {
+                return true;
             }
-            Ty::Tuple(ts) | Ty::Data(_, ts) => ts.iter().any(|t| self.occurs(var, t)),
-            Ty::Record(fs) => fs.iter().any(|(_, t)| self.occurs(var, t)),
-            Ty::Array(_, t) => self.occurs(var, &t),
-            Ty::Fun(f) => self.occurs(var, &f.0) || self.occurs(var, &f.1),
         }
+        false
     }
 
     /// Makes two types agree.
     pub fn unify(&mut self, a: &Ty, b: &Ty) -> Result<(), Clash> {
-        let (a, b) = (self.shallow(a), self.shallow(b));
+        let mut pending = vec![(a.clone(), b.clone())];
+        let mut seen = Seen::default();
+        while let Some((a, b)) = pending.pop() {
+            let (a, b) = (self.shallow(&a), self.shallow(&b));
+            let both = (a.part(), b.part());
+            if both.0 != both.1 && seen.is_new(both) {
+                let parts = pending.len();
+                self.agree(a, b, &mut pending)?;
+                // They are taken from the end.
+                pending[parts..].reverse();
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes two types agree but for their parts, which are to agree, too.
+    fn agree(&mut self, a: Ty, b: Ty, parts: &mut Vec<(Ty, Ty)>) -> Result<(), Clash> {
+        let mut all = |xs: &[Ty], ys: &[Ty]| {
+            parts.extend(xs.iter().cloned().zip(ys.iter().cloned()));
+            Ok(())
+        };
         match (&a, &b) {
             (Ty::Error, _) | (_, Ty::Error) => Ok(()),
             (Ty::Var(v), Ty::Var(w)) if v == w => Ok(()),
@@ -42,24 +62,23 @@ impl Store {
             | (Ty::Bool, Ty::Bool)
             | (Ty::String, Ty::String)
             | (Ty::Unit, Ty::Unit) => Ok(()),
-            (Ty::Tuple(xs), Ty::Tuple(ys)) if xs.len() == ys.len() => {
-                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(x, y))
-            }
+            (Ty::Tuple(xs), Ty::Tuple(ys)) if xs.len() == ys.len() => all(xs, ys),
             (Ty::Record(xs), Ty::Record(ys))
                 if xs.len() == ys.len() && xs.iter().zip(ys.iter()).all(|(x, y)| x.0 == y.0) =>
             {
-                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(&x.1, &y.1))
+                let types = xs.iter().zip(ys.iter()).map(|(x, y)| (x.1.clone(), y.1.clone()));
+                parts.extend(types);
+                Ok(())
             }
             (Ty::Array(m, x), Ty::Array(n, y)) => {
                 self.unify_size(*m, *n)?;
-                self.unify(x, y)
+                parts.push((Ty::clone(x), Ty::clone(y)));
+                Ok(())
             }
-            (Ty::Data(d, xs), Ty::Data(e, ys)) if d == e => {
-                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(x, y))
-            }
+            (Ty::Data(d, xs), Ty::Data(e, ys)) if d == e => all(xs, ys),
             (Ty::Fun(f), Ty::Fun(g)) => {
-                self.unify(&f.0, &g.0)?;
-                self.unify(&f.1, &g.1)
+                parts.extend([(f.0.clone(), g.0.clone()), (f.1.clone(), g.1.clone())]);
+                Ok(())
             }
             (Ty::Param(i), Ty::Param(j)) if i == j => Ok(()),
             _ => Err(Clash::Types(a, b)),
@@ -168,20 +187,18 @@ impl Store {
             Ty::Tuple(_) | Ty::Record(_) | Ty::Array(..) => match class {
                 TypeClass::Any => Ok(()),
                 TypeClass::Add | TypeClass::Vec => {
-                    let parts = match &ty {
-                        Ty::Tuple(ts) => {
-                            ts.iter().try_for_each(|t| self.require(t, TypeClass::Vec, why))
+                    let mut walk = Walk::of(&ty);
+                    while let Some(part) = walk.next(self) {
+                        match part {
+                            Ty::Tuple(_) | Ty::Record(_) | Ty::Array(..) => continue,
+                            _ => walk.skip(),
                         }
-                        Ty::Record(fs) => {
-                            fs.iter().try_for_each(|(_, t)| self.require(t, TypeClass::Vec, why))
-                        }
-                        Ty::Array(_, t) => self.require(t, TypeClass::Vec, why),
-                        _ => Ok(()),
-                    };
-                    parts.map_err(|clash| match clash {
-                        Clash::Class(_, _, why) => Clash::Class(ty.clone(), class, why),
-                        other => other,
-                    })
+                        self.require(&part, TypeClass::Vec, why).map_err(|clash| match clash {
+                            Clash::Class(_, _, why) => Clash::Class(ty.clone(), class, why),
+                            other => other,
+                        })?;
+                    }
+                    Ok(())
                 }
                 TypeClass::Ord | TypeClass::Num => fail(ty),
             },
@@ -197,26 +214,28 @@ impl Store {
 
     /// Requires a type to hold no function.
     pub fn first_order(&mut self, ty: &Ty, why: &Why) -> Result<(), Clash> {
-        match self.shallow(ty) {
-            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {
-                Ok(())
-            }
-            Ty::Var(v) => {
-                let info = &mut self.vars[v.0 as usize];
-                info.first_order.get_or_insert_with(|| why.clone());
-                Ok(())
-            }
-            Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.first_order(t, why)),
-            Ty::Data(d, ts) => {
-                if self.data_has_function[d.0 as usize] {
-                    return Err(Clash::NotFirstOrder(Ty::Data(d, ts), why.clone()));
+        let mut walk = Walk::of(ty);
+        while let Some(ty) = walk.next(self) {
+            match ty {
+                Ty::Var(v) => {
+                    let info = &mut self.vars[v.0 as usize];
+                    info.first_order.get_or_insert_with(|| why.clone());
                 }
-                ts.iter().try_for_each(|t| self.first_order(t, why))
+                Ty::Data(d, _) if !self.data_has_function[d.0 as usize] => {}
+                Ty::Data(..) | Ty::Fun(_) => return Err(Clash::NotFirstOrder(ty, why.clone())),
+                Ty::Error
+                | Ty::Real
+                | Ty::Int
+                | Ty::Bool
+                | Ty::String
+                | Ty::Unit
+                | Ty::Param(_)
+                | Ty::Tuple(_)
+                | Ty::Record(_)
+                | Ty::Array(..) => {}
             }
-            Ty::Record(fs) => fs.iter().try_for_each(|(_, t)| self.first_order(t, why)),
-            Ty::Array(_, t) => self.first_order(&t, why),
-            Ty::Fun(f) => Err(Clash::NotFirstOrder(Ty::Fun(f), why.clone())),
         }
+        Ok(())
     }
 
     /// Makes two sizes agree.
