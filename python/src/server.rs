@@ -31,7 +31,7 @@ impl Server {
         match self.inner.answer(method, &params) {
             Ok(answer) => Ok(answer.to_string()),
             Err(Refusal::NoMethod) => Err(PyValueError::new_err(format!("there is no {method}"))),
-            Err(Refusal::Failed(why)) => Err(PyValueError::new_err(why)),
+            Err(Refusal::Failed(why) | Refusal::Parameter(why)) => Err(PyValueError::new_err(why)),
         }
     }
 }

@@ -66,8 +66,8 @@ fn main() -> ExitCode {
             hook(panic);
         }
     }));
-    // In a session, the time is that of each run.
-    let session = matches!(cli.command, Command::Repl(_));
+    // In a session, the time is that of each run; of the language server, that of each answer.
+    let session = matches!(cli.command, Command::Repl(_) | Command::Lsp);
     let whole = cli.timeout.filter(|_| !session);
     let mut limits = watch::start(whole, cli.max_memory, messages);
     limits.threads = cli.threads;
@@ -104,7 +104,7 @@ fn main() -> ExitCode {
         Command::Fmt(args) => fmt::fmt(&args, messages),
         Command::Show(args) => show::show(&args, setting),
         Command::Build(args) => build::build(&args, setting),
-        Command::Lsp => lsp::run().map_err(|why| {
+        Command::Lsp => lsp::run(&setting.limits, cli.timeout).map_err(|why| {
             let d = diffeo_base::Diagnostic::error("usage", diffeo_base::Span::NONE, why);
             messages.report(&diffeo_base::SourceMap::default(), &[d]);
             Stop::Refused

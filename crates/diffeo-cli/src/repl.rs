@@ -15,8 +15,8 @@ use crate::watch::{self, Asks};
 use crate::{plot, print, Stop};
 use constants::Constants;
 use diffeo::plot::show;
-use diffeo::{Cpu, Entry, ModuleId};
-use diffeo_base::{Diagnostic, FileId, Span};
+use diffeo::{Cpu, Entry, ModuleId, Session};
+use diffeo_base::{bounded, Diagnostic, FileId, Span};
 use diffeo_calculus::value::Value;
 use diffeo_syntax::ast::{Binding, ExprId, ExprKind, Item, PatId, PatKind};
 use diffeo_syntax::TokenClass;
@@ -84,13 +84,23 @@ pub fn repl(args: &ReplArgs, setting: Setting, timeout: Option<Duration>) -> Res
 /// Reads inputs from what is no terminal.
 fn piped(repl: &mut Repl) -> Result<(), Stop> {
     let mut pending = String::new();
-    let mut lines = io::stdin().lock().lines();
+    let mut lines = io::stdin().lock().split(b'\n').enumerate();
     loop {
         watch::doing("waiting for input".to_string(), Asks::Nobody);
         let line = match lines.next() {
             None => None,
-            Some(Ok(line)) => Some(line),
-            Some(Err(error)) => {
+            Some((at, Ok(line))) => match String::from_utf8(line) {
+                Ok(line) => Some(line),
+                Err(error) => {
+                    let (line, byte) = (at + 1, error.utf8_error().valid_up_to());
+                    repl.not_utf8(format!(
+                        "line {line} is not UTF-8: byte {byte} is not part of a character"
+                    ));
+                    pending.clear();
+                    continue;
+                }
+            },
+            Some((_, Err(error))) => {
                 let message = format!("cannot read the input: {error}");
                 repl.shell.report(&[Diagnostic::error("unreadable-input", Span::NONE, message)]);
                 return Err(Stop::Refused);
@@ -99,7 +109,7 @@ fn piped(repl: &mut Repl) -> Result<(), Stop> {
         let (ends, blank) = match &line {
             None => (true, false),
             Some(line) => {
-                pending += line;
+                pending += line.strip_suffix('\r').unwrap_or(line);
                 pending.push('\n');
                 (false, line.trim().is_empty())
             }
@@ -259,6 +269,12 @@ fn is_open(text: &str) -> bool {
 }
 
 impl Repl {
+    /// Refuses an input that is no text; what was begun before it is left out, too.
+    fn not_utf8(&mut self, message: String) {
+        self.shell.report(&[Diagnostic::error("not-utf8", Span::NONE, message)]);
+        self.failed = true;
+    }
+
     /// Does what an input says.
     fn take(&mut self, text: &str) -> Result<Next, Stop> {
         match input(text) {
@@ -293,15 +309,27 @@ impl Repl {
         }
     }
 
+    /// Has the front end do something, within the bounds of the session: what it has changed is thrown away if they end it.
+    fn within<R>(&mut self, work: impl FnOnce(&mut Session) -> R) -> Result<R, Stop> {
+        let limits = self.shell.setting.limits.clone();
+        let session = &mut self.shell.session;
+        bounded(move || limits.check(), || work(session)).map_err(|bound| {
+            let message = format!("{}, while checking the input", bound.message());
+            self.shell.report(&[Diagnostic::error(bound.code(), Span::NONE, message)]);
+            Stop::Refused
+        })
+    }
+
     fn definitions(&mut self, text: &str) -> Result<(), Stop> {
         let place = std::env::current_dir().ok().map(|folder| folder.join("<input>"));
-        let session = &mut self.shell.session;
-        let module = session.definitions_in(self.context, place, text);
+        let context = self.context;
+        let module = self.within(|session| session.definitions_in(context, place, text))?;
         self.defined(module)
     }
 
     fn bindings(&mut self, text: &str, names: &[String]) -> Result<(), Stop> {
-        let module = self.shell.session.bindings(self.context, text, names);
+        let context = self.context;
+        let module = self.within(|session| session.bindings(context, text, names))?;
         self.defined(module)
     }
 
@@ -328,7 +356,8 @@ impl Repl {
                 return Err(Stop::Refused);
             }
         }
-        let module = self.shell.session.expression(self.context, text);
+        let context = self.context;
+        let module = self.within(|session| session.expression(context, text))?;
         self.shell.flush()?;
         module.ok_or(Stop::Refused)
     }

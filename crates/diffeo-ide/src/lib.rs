@@ -17,5 +17,5 @@ mod server;
 mod tokens;
 mod whole;
 
-pub use server::{diagnostic, Refusal, Server};
+pub use server::{diagnostic, Bounds, Refusal, Server};
 pub use whole::is_unfinished;

@@ -2,17 +2,20 @@
 //!
 //! Every change is checked anew on a copy of a session that has the library, which takes milliseconds: nothing is kept of
 //! texts that are gone. Files that are open count as the editor shows them, also for those that import them. A request
-//! for a text that has changed since is answered by the new text.
+//! for a text that has changed since is answered by the new text. What takes too long, or too much memory, ends, and is
+//! told of the text until that changes.
 
 use crate::lines::LineIndex;
 use crate::{selection, tokens};
-use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
+use diffeo_base::{bounded, Diagnostic, Severity, SourceMap, Span};
+use diffeo_calculus::eval::{Exceeded, Limits, MemoryLimit};
 use diffeo_front::query::{Symbol, SymbolKind};
 use diffeo_front::{ModuleId, Session};
 use diffeo_syntax::ast::Item;
 use serde_json::{json, Value};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A text that is open.
 struct Document {
@@ -32,8 +35,31 @@ struct CheckedText {
 pub enum Refusal {
     /// There is no such request.
     NoMethod,
+    /// A parameter that it needs is not there, or is something else.
+    Parameter(String),
     /// What is asked for cannot be done, and why.
     Failed(String),
+}
+
+/// How long the answer to a message may take, and how much memory there may be in use.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Bounds {
+    /// The time.
+    pub time: Option<Duration>,
+    /// The memory.
+    pub memory: Option<MemoryLimit>,
+}
+
+impl Bounds {
+    /// Does something within them.
+    fn within<R>(self, work: impl FnOnce() -> R) -> Result<R, Exceeded> {
+        if self.time.is_none() && self.memory.is_none() {
+            return Ok(work());
+        }
+        let limits = self.time.map_or(Limits::default(), Limits::after);
+        let limits = Limits { memory: self.memory, ..limits };
+        bounded(move || limits.check(), work)
+    }
 }
 
 /// A language server.
@@ -41,10 +67,11 @@ pub struct Server {
     /// A session with the prelude and the modules of the library that were imported so far, to be copied.
     fresh: Session,
     documents: HashMap<String, Document>,
-    /// By address, what was found out about the texts as they are.
-    checked: HashMap<String, CheckedText>,
+    /// By address, what was found out about the texts as they are, or why that took too much.
+    checked: HashMap<String, Result<CheckedText, Exceeded>>,
     /// Whether columns count bytes, not units of UTF-16.
     utf8: bool,
+    bounds: Bounds,
 }
 
 /// The path of an address `file://…`.
@@ -76,7 +103,13 @@ fn uri_of(path: &Path) -> String {
 impl Server {
     /// A server whose columns count bytes, or else units of UTF-16.
     pub fn new(utf8: bool) -> Server {
-        Server { fresh: Session::new(), documents: HashMap::new(), checked: HashMap::new(), utf8 }
+        Server::bounded(utf8, Bounds::default())
+    }
+
+    /// The same, which answers each message within these bounds.
+    pub fn bounded(utf8: bool, bounds: Bounds) -> Server {
+        let (documents, checked) = (HashMap::new(), HashMap::new());
+        Server { fresh: Session::new(), documents, checked, utf8, bounds }
     }
 
     /// What it can do, as the answer to `initialize`.
@@ -103,25 +136,42 @@ impl Server {
         })
     }
 
-    /// The text of an address, checked.
-    fn checked(&mut self, uri: &str) -> Option<&mut CheckedText> {
+    /// The text of an address, checked; none if it is not open, or is a file that cannot be read.
+    fn checked(&mut self, uri: &str) -> Option<&mut Result<CheckedText, Exceeded>> {
         if !self.checked.contains_key(uri) {
             let document = self.documents.get(uri)?;
-            self.fresh.prepare(&document.text);
-            let mut session = self.fresh.clone();
-            for open in self.documents.values() {
-                if let Some(path) = &open.path {
-                    session.overlay(path, open.text.clone());
+            // A copy, because what ends early is to be thrown away.
+            let mut fresh = self.fresh.clone();
+            let found = self.bounds.within(|| {
+                fresh.prepare(&document.text);
+                let mut session = fresh.clone();
+                for open in self.documents.values() {
+                    if let Some(path) = &open.path {
+                        session.overlay(path, open.text.clone());
+                    }
                 }
-            }
-            let module = match &document.path {
-                Some(path) => session.load_file(path).ok()?,
-                None => session.load_text("untitled.deo", &document.text),
+                let module = match &document.path {
+                    Some(path) => session.load_file(path).ok()?,
+                    None => session.load_text("untitled.deo", &document.text),
+                };
+                session.check();
+                Some(CheckedText { session, module })
+            });
+            let found = match found {
+                Ok(found) => {
+                    self.fresh = fresh;
+                    Ok(found?)
+                }
+                Err(why) => Err(why),
             };
-            session.check();
-            self.checked.insert(uri.to_string(), CheckedText { session, module });
+            self.checked.insert(uri.to_string(), found);
         }
         self.checked.get_mut(uri)
+    }
+
+    /// Forgets what was found out about the texts that are open.
+    pub fn forget(&mut self) {
+        self.checked.clear();
     }
 
     /// Takes a notification; the messages about each open text, as `textDocument/publishDiagnostics` has them.
@@ -130,7 +180,9 @@ impl Server {
         let Some(uri) = document["uri"].as_str().map(str::to_string) else { return Vec::new() };
         match method {
             "textDocument/didOpen" => {
-                let text = document["text"].as_str().unwrap_or_default().to_string();
+                let Some(text) = document["text"].as_str().map(str::to_string) else {
+                    return Vec::new();
+                };
                 let version = document["version"].as_i64().unwrap_or(0);
                 let path = path_of(&uri);
                 self.documents.insert(uri.clone(), Document { path, text, version });
@@ -159,14 +211,24 @@ impl Server {
 
     /// The messages about a text.
     fn diagnose(&mut self, uri: &str) -> Option<Value> {
-        let (utf8, version) = (self.utf8, self.documents.get(uri)?.version);
-        let checked = self.checked(uri)?;
-        let session = &checked.session;
-        let file = session.file(checked.module);
-        let found = session.diagnostics();
-        let own = found.iter().filter(|d| d.primary.span.file == file || d.primary.span.is_none());
-        let all = own.map(|d| message(session.sources(), d, uri, utf8)).collect();
-        Some(published(uri, Some(version), all))
+        let (utf8, bounds) = (self.utf8, self.bounds);
+        let version = Some(self.documents.get(uri)?.version);
+        let all = match self.checked(uri)? {
+            Ok(CheckedText { session, module }) => bounds.within(|| {
+                let file = session.file(*module);
+                let found = session.diagnostics();
+                let is_own =
+                    |d: &&Diagnostic| d.primary.span.file == file || d.primary.span.is_none();
+                let own = found.iter().filter(is_own);
+                own.map(|d| message(session.sources(), d, uri, utf8)).collect()
+            }),
+            Err(why) => Err(*why),
+        };
+        let all = all.unwrap_or_else(|why| {
+            let d = Diagnostic::error(why.code(), Span::NONE, unanswered(why));
+            vec![message(&SourceMap::default(), &d, uri, utf8)]
+        });
+        Some(published(uri, version, all))
     }
 
     /// The answer to a request; null where nothing is known.
@@ -175,7 +237,7 @@ impl Server {
     /// There is no such request, or what it asks for cannot be done.
     pub fn answer(&mut self, method: &str, params: &Value) -> Result<Value, Refusal> {
         if method == "workspace/symbol" {
-            return Ok(self.workspace_symbols(params));
+            return self.workspace_symbols(params);
         }
         let what = method.strip_prefix("textDocument/").ok_or(Refusal::NoMethod)?;
         let known = [
@@ -200,18 +262,57 @@ impl Server {
         if !known.contains(&what) {
             return Err(Refusal::NoMethod);
         }
-        self.about(what, params).map_err(Refusal::Failed)
+        let Some(uri) = params["textDocument"]["uri"].as_str() else {
+            return Err(Refusal::Parameter("`textDocument.uri` has to be a string".to_string()));
+        };
+        check_parameters(what, params)?;
+        let (utf8, bounds) = (self.utf8, self.bounds);
+        match self.checked(uri) {
+            None => Ok(Value::Null),
+            Some(Err(why)) => Err(Refusal::Failed(unanswered(*why))),
+            Some(Ok(checked)) => {
+                let answer = bounds.within(|| checked.about(what, uri, params, utf8));
+                // What ended early may have left anything.
+                if answer.is_err() {
+                    self.checked.remove(uri);
+                }
+                answer.map_err(|why| Refusal::Failed(unanswered(why)))?.map_err(Refusal::Failed)
+            }
+        }
     }
 
+    fn workspace_symbols(&mut self, params: &Value) -> Result<Value, Refusal> {
+        let query = params["query"].as_str().unwrap_or_default().to_lowercase();
+        let (utf8, bounds) = (self.utf8, self.bounds);
+        let open: Vec<String> = self.documents.keys().cloned().collect();
+        let mut all = Vec::new();
+        for uri in open {
+            let Some(Ok(CheckedText { session, module })) = self.checked(&uri) else { continue };
+            let found = bounds.within(|| session.symbols(*module));
+            for s in found.map_err(|why| Refusal::Failed(unanswered(why)))? {
+                if s.name.to_lowercase().contains(&query) {
+                    all.push(json!({
+                        "name": s.name.as_str(),
+                        "kind": symbol_kind(s.kind),
+                        "location": location(session, s.spans[0], utf8),
+                    }));
+                }
+            }
+        }
+        Ok(Value::Array(all))
+    }
+}
+
+impl CheckedText {
     /// The answer to a request about a text; null where nothing is known.
-    fn about(&mut self, what: &str, params: &Value) -> Result<Value, String> {
-        let Some(uri) = params["textDocument"]["uri"].as_str().map(str::to_string) else {
-            return Ok(Value::Null);
-        };
-        let utf8 = self.utf8;
-        let Some(CheckedText { session, module }) = self.checked(&uri) else {
-            return Ok(Value::Null);
-        };
+    fn about(
+        &mut self,
+        what: &str,
+        uri: &str,
+        params: &Value,
+        utf8: bool,
+    ) -> Result<Value, String> {
+        let CheckedText { session, module } = self;
         let module = *module;
         let sources = session.sources();
         let file = session.file(module);
@@ -332,7 +433,7 @@ impl Server {
                     let span = d.primary.span;
                     span.file == file && span.start as usize <= to && from <= span.end as usize
                 });
-                here.filter_map(|d| fix(d, lines, &uri)).collect()
+                here.filter_map(|d| fix(d, lines, uri)).collect()
             }
             "codeLens" => {
                 let symbols = session.symbols(module);
@@ -370,25 +471,39 @@ impl Server {
             _ => Value::Null,
         })
     }
+}
 
-    fn workspace_symbols(&mut self, params: &Value) -> Value {
-        let query = params["query"].as_str().unwrap_or_default().to_lowercase();
-        let utf8 = self.utf8;
-        let open: Vec<String> = self.documents.keys().cloned().collect();
-        let mut all = Vec::new();
-        for uri in open {
-            let Some(CheckedText { session, module }) = self.checked(&uri) else { continue };
-            for s in session.symbols(*module) {
-                if s.name.to_lowercase().contains(&query) {
-                    all.push(json!({
-                        "name": s.name.as_str(),
-                        "kind": symbol_kind(s.kind),
-                        "location": location(session, s.spans[0], utf8),
-                    }));
-                }
-            }
+/// What is said where there is no answer in time.
+fn unanswered(why: Exceeded) -> String {
+    format!("{}, while this text was checked", why.message())
+}
+
+/// Whether the parameters that a request about a text needs are there.
+fn check_parameters(what: &str, params: &Value) -> Result<(), Refusal> {
+    let is_place = |place: &Value| {
+        let number = |name: &str| place[name].as_u64().is_some_and(|n| n <= u64::from(u32::MAX));
+        number("line") && number("character")
+    };
+    let is_range = |range: &Value| is_place(&range["start"]) && is_place(&range["end"]);
+    let (sound, needs) = match what {
+        "rename" if !params["newName"].is_string() => (false, "`newName` has to be a string"),
+        "hover" | "definition" | "references" | "documentHighlight" | "rename"
+        | "prepareRename" | "signatureHelp" | "completion" => {
+            (is_place(&params["position"]), "`position` has to have a line and a character")
         }
-        Value::Array(all)
+        "semanticTokens/range" | "codeAction" => {
+            (is_range(&params["range"]), "`range` has to have a start and an end")
+        }
+        "selectionRange" => {
+            let places = params["positions"].as_array();
+            let sound = places.is_some_and(|places| places.iter().all(is_place));
+            (sound, "`positions` has to be an array of positions")
+        }
+        _ => (true, ""),
+    };
+    match sound {
+        true => Ok(()),
+        false => Err(Refusal::Parameter(needs.to_string())),
     }
 }
 

@@ -61,7 +61,7 @@ impl Engine {
                 match self.server.answer(method, &params) {
                     Ok(result) => json!({ "result": result }),
                     Err(Refusal::NoMethod) => json!({ "error": format!("there is no {method}") }),
-                    Err(Refusal::Failed(why)) => json!({ "error": why }),
+                    Err(Refusal::Failed(why) | Refusal::Parameter(why)) => json!({ "error": why }),
                 }
             }
             "check" => {

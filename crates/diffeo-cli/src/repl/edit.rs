@@ -16,6 +16,7 @@ use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use std::borrow::Cow;
+use std::io;
 use std::path::PathBuf;
 
 /// How many inputs are remembered.
@@ -179,6 +180,10 @@ pub fn session(repl: &mut Repl) -> Result<(), Stop> {
             // Ctrl-C leaves the line alone.
             Err(ReadlineError::Interrupted) => Next::Goes,
             Err(ReadlineError::Eof) => Next::Ends,
+            Err(ReadlineError::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                repl.not_utf8("what was typed is not UTF-8".to_string());
+                Next::Goes
+            }
             Err(error) => return Err(refused(repl, &error)),
         };
         if next == Next::Ends {

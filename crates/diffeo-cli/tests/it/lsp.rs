@@ -325,3 +325,204 @@ fn formatting_and_the_end() {
     client.tell("exit", Value::Null);
     assert!(client.server.wait().expect("it ends").success());
 }
+
+impl Client {
+    /// Sends what may be no message; the answer to nothing that follows, with the id null.
+    fn send_raw(&mut self, bytes: &[u8]) -> Value {
+        self.input.write_all(bytes).and_then(|()| self.input.flush()).expect("it reads");
+        loop {
+            let message = self.receive();
+            if message.get("error").is_some() {
+                return message;
+            }
+        }
+    }
+
+    fn goes_on(&mut self, after: &str) {
+        let uri = "untitled:goes-on";
+        let found = self.open(uri, "def f(x: Real) = y\n");
+        assert_eq!(found.len(), 1, "after {after}: {found:?}");
+    }
+}
+
+fn framed(text: impl AsRef<[u8]>) -> Vec<u8> {
+    let text = text.as_ref();
+    [format!("Content-Length: {}\r\n\r\n", text.len()).as_bytes(), text].concat()
+}
+
+#[test]
+fn what_is_no_message_is_answered_and_the_server_goes_on() {
+    let mut client = Client::new(&[]);
+    let hover = r#"{"jsonrpc":"2.0","id":77,"method":"textDocument/hover","params""#;
+    let document = r#""textDocument":{"uri":"untitled:goes-on"}"#;
+    for (bytes, code) in [
+        (b"Content-Length: 99999999999999\r\n\r\n{}".to_vec(), -32700),
+        (b"Content-Length: 18446744073709551615\r\n\r\n{}".to_vec(), -32700),
+        (b"Content-Length: 184467440737095516150\r\n\r\n{}".to_vec(), -32700),
+        (b"Content-Length: -5\r\n\r\n{}".to_vec(), -32700),
+        (b"{\"jsonrpc\":\"2.0\"}\n".to_vec(), -32700),
+        (b"Content-Type: text\r\n\r\n".to_vec(), -32700),
+        (b"\xff\xfe\xff\n".to_vec(), -32700),
+        (framed(b"\xff\xfe"), -32700),
+        (framed(""), -32700),
+        (framed("{"), -32700),
+        (framed(format!("{}{}", "[".repeat(100_000), "]".repeat(100_000))), -32700),
+        (framed("[]"), -32600),
+        (framed("null"), -32600),
+        (framed("{}"), -32600),
+        (framed(r#"{"jsonrpc":"2.0","id":1}"#), -32600),
+        (framed(r#"{"jsonrpc":"2.0","id":1,"method":3}"#), -32600),
+        (framed(r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#), -32600),
+        (framed(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#), -32600),
+        (framed(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#), -32600),
+        (framed(r#"{"jsonrpc":"2.0","id":1,"method":"textDocument/none","params":{}}"#), -32601),
+        (framed(r#"{"jsonrpc":"2.0","id":1,"method":"$/x"}"#), -32601),
+        (framed(format!("{hover}:[1]}}")), -32602),
+        (framed(format!("{hover}:7}}")), -32602),
+        (framed(format!("{hover}:{{}}}}")), -32602),
+        (framed(format!("{hover}:{{\"textDocument\":{{\"uri\":5}}}}}}")), -32602),
+        (framed(format!("{hover}:{{{document}}}}}")), -32602),
+        (framed(format!("{hover}:{{{document},\"position\":\"top\"}}}}")), -32602),
+        (
+            framed(format!(
+                "{hover}:{{{document},\"position\":{{\"line\":-1,\"character\":0}}}}}}"
+            )),
+            -32602,
+        ),
+        (
+            framed(format!(
+                "{hover}:{{{document},\"position\":{{\"line\":0.5,\"character\":0}}}}}}"
+            )),
+            -32602,
+        ),
+    ] {
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
+        let answer = client.send_raw(&bytes);
+        assert_eq!(answer["error"]["code"], code, "{shown}: {answer}");
+        assert!(answer["error"]["message"].is_string(), "{answer}");
+        client.goes_on(&shown);
+    }
+    // Answers and notifications have no answer, whatever is in them.
+    for text in [
+        r#"{"jsonrpc":"2.0","id":9,"result":null}"#,
+        r#"{"jsonrpc":"2.0","method":"textDocument/didOpen","params":[]}"#,
+        r#"{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":1}}}"#,
+        r#"{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"untitled:b","text":[]}}}"#,
+        r#"{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"untitled:goes-on","version":"x"},"contentChanges":[{"text":1},2,{"text":"","range":{"start":5}}]}}"#,
+        r#"{"jsonrpc":"2.0","method":"textDocument/didClose","params":{"textDocument":{"uri":"untitled:none"}}}"#,
+        r#"{"jsonrpc":"2.0","method":"unheardOf"}"#,
+    ] {
+        client.input.write_all(&framed(text)).expect("it reads");
+        client.goes_on(text);
+    }
+    // Requests of one id are answered one by one.
+    let twice =
+        framed(r#"{"jsonrpc":"2.0","id":"a","method":"workspace/symbol","params":{"query":"f"}}"#);
+    client.input.write_all(&[&twice[..], &twice[..]].concat()).expect("it reads");
+    let answers: Vec<Value> = (0..2).map(|_| client.receive()).collect();
+    assert!(answers.iter().all(|a| a["id"] == "a" && a["result"].is_array()), "{answers:?}");
+    client.goes_on("requests of one id");
+}
+
+#[test]
+fn requests_have_their_time() {
+    let start = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_diffeo"));
+        let mut server = command
+            .arg("lsp")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let input = server.stdin.take().expect("its input");
+        let output = BufReader::new(server.stdout.take().expect("its output"));
+        Client { server, input, output, told: Vec::new(), next: 0 }
+    };
+    let mut client = start();
+    assert_eq!(client.answer("textDocument/hover", json!({}))["error"]["code"], -32002);
+    client.tell("textDocument/didOpen", json!({}));
+    assert!(client.answer("initialize", json!({}))["result"]["capabilities"].is_object());
+    client.goes_on("requests before `initialize`");
+    client.ask("shutdown", Value::Null);
+    assert_eq!(client.answer("workspace/symbol", json!({}))["error"]["code"], -32600);
+    client.tell("exit", Value::Null);
+    assert!(client.server.wait().expect("it ends").success());
+    // Without `shutdown` it has not ended well.
+    let mut client = start();
+    client.tell("exit", Value::Null);
+    assert!(!client.server.wait().expect("it ends").success());
+}
+
+/// The most memory that a process had, in bytes.
+#[cfg(target_os = "linux")]
+fn most_memory(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    line.trim().trim_end_matches("kB").trim().parse::<usize>().expect("a number") << 10
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn types_that_double_with_each_line_take_no_more_memory_than_others() {
+    let doubling = |first: &str, next: &dyn Fn(usize) -> String, n: usize| {
+        let lines = (1..=n).map(|i| format!("{}\n", next(i)));
+        format!("{first}\n{}", lines.collect::<String>())
+    };
+    let aliases = doubling("type T0 = Real", &|i| format!("type T{i} = (T{0}, T{0})", i - 1), 42);
+    let lets = (1..=42).map(|i| format!("let x{i} = (x{0}, x{0}) in ", i - 1)).collect::<String>();
+    let uri = "untitled:doubling";
+    for (text, errors) in [
+        (format!("{aliases}def f(x: T42) = x\ndef g(x: T42) -> T42 = f(x)\n"), 0),
+        (
+            doubling(
+                "type R0 = Real",
+                &|i| format!("type R{i} = {{a: R{0}, b: [3]R{0}}}", i - 1),
+                42,
+            ),
+            0,
+        ),
+        (
+            doubling(
+                "type P0[a] = a",
+                &|i| format!("type P{i}[a] = (P{0}[(a, a)], P{0}[(a, a)])", i - 1),
+                42,
+            ) + "def f(x: P42[Real]) = x\n",
+            0,
+        ),
+        (
+            doubling("type F0 = Real", &|i| format!("type F{i} = F{0} -> F{0}", i - 1), 42)
+                + "def f(x: F42) = x\n",
+            0,
+        ),
+        (
+            doubling("type D0 = A0", &|i| format!("type D{i} = A{i}(D{0}, D{0})", i - 1), 42)
+                + "def f(x: D42) = x\n",
+            0,
+        ),
+        (format!("def f(x0: Real) = {lets}x42\ndef g(x0) = {lets}x42\n"), 0),
+        // Each of these is twice as deep as the one before, however its parts are shared.
+        (doubling("def f0(x) = (x, x)", &|i| format!("def f{i}(x) = f{0}(f{0}(x))", i - 1), 42), 1),
+        (
+            doubling(
+                "type Q0[a] = (a, a)",
+                &|i| format!("type Q{i}[a] = Q{0}[Q{0}[a]]", i - 1),
+                42,
+            ),
+            1,
+        ),
+    ] {
+        let mut client = Client::new(&[]);
+        // What takes longer than its time is a message, too.
+        let found = client.open(uri, &text);
+        assert_eq!(found.len(), errors, "{text}\n{found:?}");
+        let last = text.lines().count() - 1;
+        for what in
+            ["hover", "completion", "documentSymbol", "inlayHint", "codeLens", "signatureHelp"]
+        {
+            let answer = client.at(what, uri, last, 4).to_string();
+            assert!(answer.len() < 1 << 20, "{what}: {} bytes", answer.len());
+        }
+        let memory = most_memory(client.server.id());
+        assert!(memory < 200 << 20, "{memory} bytes\n{text}");
+    }
+}
