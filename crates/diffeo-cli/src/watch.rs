@@ -22,6 +22,13 @@ use std::time::{Duration, Instant};
 #[global_allocator]
 static MEMORY: Counting = Counting;
 
+/// The memory in use that the allocator does not count: the program itself, its libraries, the first stack. It is looked
+/// at where the command line bounds the memory.
+static BESIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// The bound on the memory that the command line gives, or none.
+static BOUND: AtomicUsize = AtomicUsize::new(usize::MAX);
+
 /// The most memory in use that was seen.
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
@@ -89,10 +96,30 @@ pub fn start(timeout: Option<Duration>, max_memory: Option<usize>, messages: Mes
         let _ = flag::register_conditional_shutdown(signal, 1, IDLE.clone());
         let _ = flag::register(signal, interrupt.clone());
     }
+    if let Some(bytes) = max_memory {
+        BOUND.store(bytes, Ordering::Relaxed);
+        look_beside();
+    }
     if timeout.is_some() || max_memory.is_some() {
         ensure(&limits, messages);
     }
     limits
+}
+
+/// The bytes that this process has in memory, and those of them that files are the origin of.
+fn resident() -> Option<(usize, usize)> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let mut pages = text.split(' ').skip(1).map(|pages| pages.parse::<usize>().ok());
+    // Pages are as large as the smallest that Linux has: what are larger ones are more.
+    Some((pages.next()?? << 12, pages.next()?? << 12))
+}
+
+/// Looks at the memory that the allocator does not count, before there is much that it has taken and given back.
+fn look_beside() {
+    if let Some((all, of_files)) = resident() {
+        let counted = diffeo_memory::in_use();
+        BESIDE.fetch_max(all.saturating_sub(counted).max(of_files), Ordering::Relaxed);
+    }
 }
 
 /// Starts the thread, if it is not there.
@@ -103,6 +130,9 @@ pub fn ensure(limits: &Limits, messages: Messages) {
         // Without the thread, only phases that ask come to an end.
         if thread::Builder::new().spawn(move || watch(watched, messages)).is_ok() {
             WATCHES.store(true, Ordering::Relaxed);
+            if UNASKED.load(Ordering::Relaxed) {
+                hold(Asks::Nobody);
+            }
             // It does not wait long, and puts away what there is.
             if let Ok(mut ids) = IMPATIENT.lock() {
                 for id in ids.drain(..) {
@@ -138,13 +168,22 @@ fn hangups_are_ignored() -> bool {
 pub fn doing(what: String, asks: Asks) {
     IDLE.store(asks != Asks::Always, Ordering::Relaxed);
     UNASKED.store(asks == Asks::Nobody, Ordering::Relaxed);
+    hold(asks);
     if let Ok(mut doing) = DOING.lock() {
         *doing = what;
     }
 }
 
+/// Where nobody asks, what takes memory beyond the bound waits for the thread that ends the program.
+fn hold(asks: Asks) {
+    let bound = BOUND.load(Ordering::Relaxed);
+    let holds = asks == Asks::Nobody && bound != usize::MAX && WATCHES.load(Ordering::Relaxed);
+    let beside = BESIDE.load(Ordering::Relaxed);
+    diffeo_memory::hold(holds.then(|| bound.saturating_sub(beside)));
+}
+
 fn in_use() -> usize {
-    let bytes = diffeo_memory::in_use();
+    let bytes = diffeo_memory::in_use() + BESIDE.load(Ordering::Relaxed);
     PEAK.fetch_max(bytes, Ordering::Relaxed);
     bytes
 }
@@ -156,10 +195,18 @@ pub fn peak() -> usize {
 }
 
 fn watch(mut limits: Limits, messages: Messages) {
+    diffeo_memory::never_wait();
+    let bytes = BOUND.load(Ordering::Relaxed);
     let mut since: Option<(Exceeded, Instant)> = None;
     loop {
         thread::sleep(TICK);
-        let Err(bound) = limits.check() else {
+        // Stacks, and what the allocator cannot use again.
+        let over = bytes != usize::MAX && resident().is_some_and(|(all, _)| all > bytes);
+        let checked = limits.check().and(match over {
+            true => Err(Exceeded::Memory(bytes)),
+            false => Ok(()),
+        });
+        let Err(bound) = checked else {
             since = None;
             continue;
         };
@@ -198,6 +245,7 @@ fn end(bound: Exceeded, messages: Messages) -> ! {
     // Nobody may read the messages, and others may wait for that already.
     let (written, is_written) = std::sync::mpsc::channel();
     let _ = thread::Builder::new().spawn(move || {
+        diffeo_memory::never_wait();
         messages.report(&SourceMap::default(), &[error]);
         let _ = written.send(());
     });

@@ -2,11 +2,12 @@
 //!
 //! A thread counts what it allocates and frees in a number of its own, and adds it to the sum of all threads when it
 //! reaches [`BATCH`] or the thread ends: threads do not wait for each other's counters. The sum is exact but for
-//! [`BATCH`] bytes of each other thread.
+//! [`BATCH`] bytes of each other thread. Each block counts with what the system's allocator takes beside it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, Ordering};
+use std::time::Duration;
 
 /// Bytes that a thread counts before it adds them to the sum.
 const BATCH: isize = 64 << 10;
@@ -14,12 +15,17 @@ const BATCH: isize = 64 << 10;
 /// The bytes in use, but for what threads have not added yet.
 static IN_USE: AtomicIsize = AtomicIsize::new(0);
 
+/// The sum from which on threads wait that are not free.
+static BOUND: AtomicIsize = AtomicIsize::new(isize::MAX);
+
 /// What one thread has counted.
 struct Own {
     /// Bytes that are not in the sum yet.
     pending: Cell<isize>,
     /// Bytes allocated since the thread began, freed ones too.
     allocated: Cell<usize>,
+    /// Whether it never waits.
+    free: Cell<bool>,
 }
 
 impl Drop for Own {
@@ -29,26 +35,58 @@ impl Drop for Own {
 }
 
 thread_local! {
-    static OWN: Own = const { Own { pending: Cell::new(0), allocated: Cell::new(0) } };
+    static OWN: Own =
+        const { Own { pending: Cell::new(0), allocated: Cell::new(0), free: Cell::new(false) } };
+}
+
+/// What a block of so many bytes takes in the system's allocator: a word more, in steps of 16 bytes.
+fn taken(bytes: usize) -> isize {
+    if bytes == 0 {
+        return 0;
+    }
+    // The size of every layout is at most `isize::MAX`.
+    (bytes.saturating_add(23) & !15).max(32) as isize
 }
 
 /// Counts bytes that were allocated, and bytes that were freed.
 fn count(allocated: usize, freed: usize) {
-    // Both are at most `isize::MAX`: so is the size of every layout.
-    let change = allocated as isize - freed as isize;
+    let change = taken(allocated) - taken(freed);
     let counted = OWN.try_with(|own| {
         own.allocated.set(own.allocated.get().wrapping_add(allocated));
         let pending = own.pending.get() + change;
         let full = pending.abs() >= BATCH;
         own.pending.set(if full { 0 } else { pending });
         if full {
-            IN_USE.fetch_add(pending, Ordering::Relaxed);
+            let sum = IN_USE.fetch_add(pending, Ordering::Relaxed) + pending;
+            if pending > 0 && sum > BOUND.load(Ordering::Relaxed) && !own.free.get() {
+                wait();
+            }
         }
     });
     // The thread ends, and its counter is gone.
     if counted.is_err() {
         IN_USE.fetch_add(change, Ordering::Relaxed);
     }
+}
+
+/// Waits as long as too much is in use.
+#[cold]
+fn wait() {
+    while IN_USE.load(Ordering::Relaxed) > BOUND.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Has threads that take memory beyond this bound wait until less is in use, or the bound is another one: until then
+/// somebody else can end the program. None lets them go on.
+pub fn hold(bound: Option<usize>) {
+    let bound = bound.and_then(|bytes| isize::try_from(bytes).ok()).unwrap_or(isize::MAX);
+    BOUND.store(bound, Ordering::Relaxed);
+}
+
+/// Has this thread never wait.
+pub fn never_wait() {
+    let _ = OWN.try_with(|own| own.free.set(true));
 }
 
 /// The bytes in use. What other threads have taken or given back is exact to [`BATCH`] bytes each.
