@@ -3,7 +3,7 @@
 use crate::error::{error, message};
 use crate::given::{Given, ValuePath};
 use crate::{signals, taken};
-use diffeo::{Engine, HostOptions, Kinks, Report, Spelling, Type, Value};
+use diffeo::{Engine, HostOptions, Kinks, Limits, Report, Spelling, Type, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -18,6 +18,12 @@ pub struct PyProgram {
     classes: Py<PyDict>,
     /// What to make it of again: its name and its text, or its file.
     source: (String, Option<String>),
+}
+
+/// The time that a keyword argument gives.
+fn time(seconds: Option<f64>) -> PyResult<Option<Duration>> {
+    let time = seconds.map(Duration::try_from_secs_f64).transpose();
+    time.map_err(|_| PyValueError::new_err("timeout is a number of seconds"))
 }
 
 /// The options that keyword arguments name.
@@ -44,16 +50,7 @@ fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<HostOptions> {
                     _ => return Err(PyValueError::new_err("kinks is ignore, warn or error")),
                 };
             }
-            "timeout" => {
-                let seconds: Option<f64> = value.extract()?;
-                options.time = match seconds.map(Duration::try_from_secs_f64) {
-                    None => None,
-                    Some(Ok(time)) => Some(time),
-                    Some(Err(_)) => {
-                        return Err(PyValueError::new_err("timeout is a number of seconds"))
-                    }
-                };
-            }
+            "timeout" => options.time = time(value.extract()?)?,
             "threads" => {
                 let threads: Option<usize> = value.extract()?;
                 options.threads = threads
@@ -97,18 +94,22 @@ fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<HostOptions> {
 #[pymethods]
 impl PyProgram {
     #[new]
-    #[pyo3(signature = (name, text, classes))]
+    #[pyo3(signature = (name, text, classes, timeout = None))]
     fn new(
         py: Python<'_>,
         name: String,
         text: Option<String>,
         classes: Py<PyDict>,
+        timeout: Option<f64>,
     ) -> PyResult<PyProgram> {
-        let made = py.detach(|| match &text {
-            Some(text) => diffeo::Program::from_text(&name, text),
-            None => diffeo::Program::from_file(&name),
-        });
-        let inner = made.map_err(|e| error(py, &e))?;
+        let limits = time(timeout)?.map_or(Limits::default(), Limits::after);
+        let inner = signals::call(py, |host| {
+            let limits = Limits { host, ..limits };
+            match &text {
+                Some(text) => diffeo::Program::from_text_within(&name, text, &limits),
+                None => diffeo::Program::from_file_within(&name, &limits),
+            }
+        })?;
         Ok(PyProgram { inner, classes, source: (name, text) })
     }
 

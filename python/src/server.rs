@@ -1,9 +1,13 @@
 //! What editors and notebooks ask about a text: the language server without its transport.
 
-use diffeo_ide::Refusal;
+use diffeo_ide::{Bounds, Refusal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
+use std::time::Duration;
+
+/// How long an answer may take.
+const TIME: Duration = Duration::from_secs(10);
 
 /// The address of the one text.
 const TEXT: &str = "cell.deo";
@@ -18,7 +22,8 @@ pub struct Server {
 impl Server {
     #[new]
     fn new() -> Server {
-        Server { inner: diffeo_ide::Server::new(false) }
+        let bounds = Bounds { time: Some(TIME), memory: None };
+        Server { inner: diffeo_ide::Server::bounded(false, bounds) }
     }
 
     /// The answer to a request of the Language Server Protocol about a text: `params` and the answer are JSON.

@@ -68,6 +68,15 @@ def test_calls_are_bounded(m):
     assert time.perf_counter() - start < 5.0
 
 
+def test_checks_are_bounded():
+    text = "".join(f"def f{i}(x: Real) -> Real = sin(x) * {i}.0 + (if x > {i}.0 then cos(x) else exp(x))\n" for i in range(100_000))
+    start = time.perf_counter()
+    with pytest.raises(diffeo.Error, match="timeout"):
+        diffeo.source(text, timeout=0.1)
+    assert time.perf_counter() - start < 5.0
+    assert diffeo.source("def f(x: Real) = x", timeout=10).f(2.0) == 2.0
+
+
 def test_ctrl_c_ends_a_call(m):
     timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()

@@ -16,9 +16,9 @@ class Module:
     ``types`` has a class for each constructor of its variant types. ``warnings`` has the warnings about it.
     """
 
-    def __init__(self, name, text=None):
+    def __init__(self, name, text=None, timeout=None):
         self._classes = {}
-        self._program = _diffeo.Program(name, text, self._classes)
+        self._program = _diffeo.Program(name, text, self._classes, timeout)
         self._definitions = dict(self._program.definitions())
         self.types = Types(self._program.variants())
         self._classes.update(self.types._classes)
@@ -60,14 +60,15 @@ class Module:
         return (_rebuild.module, self._program.source)
 
 
-def load(path):
-    """The program in a file. It can import files beside it and the standard library."""
-    return Module(os.fspath(path))
+def load(path, *, timeout=None):
+    """The program in a file. It can import files beside it and the standard library. ``timeout`` bounds the seconds of its check."""
+    return Module(os.fspath(path), timeout=timeout)
 
 
-def source(text, name="source.deo"):
-    """A program from its text; ``name`` stands for it in messages. It can import the standard library."""
-    return Module(name, text)
+def source(text, name="source.deo", *, timeout=None):
+    """A program from its text; ``name`` stands for it in messages. It can import the standard library. ``timeout`` bounds the seconds
+    of its check."""
+    return Module(name, text, timeout)
 
 
 def _numbers(argnums):

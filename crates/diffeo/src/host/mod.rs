@@ -38,7 +38,8 @@ pub use value::{Array, Value};
 use crate::session::Session;
 use crate::Cpu;
 use crate::ModuleId;
-use diffeo_calculus::eval::Exceeded;
+use diffeo_base::bounded;
+use diffeo_calculus::eval::{Exceeded, Limits};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::confined::Confined;
@@ -117,7 +118,15 @@ impl Program {
     /// # Errors
     /// Every error in the program.
     pub fn from_text(name: &str, text: &str) -> Result<Program, Error> {
-        Program::made(|session| Ok(session.load_text(name, text)))
+        Program::from_text_within(name, text, &Limits::default())
+    }
+
+    /// As [`Program::from_text`], within these bounds.
+    ///
+    /// # Errors
+    /// Every error in the program, or the bound that was reached.
+    pub fn from_text_within(name: &str, text: &str, limits: &Limits) -> Result<Program, Error> {
+        Program::made(limits, |session| Ok(session.load_text(name, text)))
     }
 
     /// A program from a file. It can import files beside it and the standard library.
@@ -125,8 +134,16 @@ impl Program {
     /// # Errors
     /// The file cannot be read, or every error in the program.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Program, Error> {
+        Program::from_file_within(path, &Limits::default())
+    }
+
+    /// As [`Program::from_file`], within these bounds.
+    ///
+    /// # Errors
+    /// The file cannot be read, every error in the program, or the bound that was reached.
+    pub fn from_file_within(path: impl AsRef<Path>, limits: &Limits) -> Result<Program, Error> {
         let path: PathBuf = path.as_ref().to_path_buf();
-        Program::made(|session| {
+        Program::made(limits, |session| {
             session.load_file(&path).map_err(|error| {
                 Error::one(Message::new(session.sources(), &error.to_diagnostic()))
             })
@@ -134,17 +151,28 @@ impl Program {
     }
 
     fn made(
+        limits: &Limits,
         load: impl FnOnce(&mut Session) -> Result<ModuleId, Error> + Send,
     ) -> Result<Program, Error> {
         Cpu::of_environment().map_err(|why| Error::new("processor", why))?;
+        let limits = limits.clone();
         let world = Confined::try_new(|| {
-            let mut session = Session::new();
-            let module = load(&mut session)?;
-            session.check();
-            if session.has_errors() {
-                return Err(Error { messages: messages(&mut session) });
-            }
-            Ok(World { session, module, definitions: Vec::new() })
+            let checked = bounded(
+                move || limits.check(),
+                || {
+                    let mut session = Session::new();
+                    let module = load(&mut session)?;
+                    session.check();
+                    if session.has_errors() {
+                        return Err(Error { messages: messages(&mut session) });
+                    }
+                    Ok(World { session, module, definitions: Vec::new() })
+                },
+            );
+            checked.unwrap_or_else(|why| {
+                let message = format!("{}, while the program was checked", why.message());
+                Err(Error::new(why.code(), message))
+            })
         })?;
         let warnings = world.with(|world| messages(&mut world.session));
         Ok(Program { world: Arc::new(world), warnings: warnings.into() })

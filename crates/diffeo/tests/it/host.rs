@@ -1,6 +1,7 @@
 //! Programs called from Rust.
 
-use diffeo::{Array, Function, HostOptions, Kinks, Program, Value};
+use diffeo::{Array, Function, HostOptions, Kinks, Limits, Program, Value};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -127,6 +128,20 @@ fn what_does_not_fit_is_said() {
     assert!(text.contains("did you mean `loss`"), "{text}");
     let text = told(p.function("first").err().expect("generic"));
     assert!(text.contains("nothing determines all of the type of `first`"), "{text}");
+}
+
+#[test]
+fn checks_of_programs_are_bounded() {
+    let flag = Arc::new(AtomicBool::new(true));
+    let limits = Limits { interrupt: Some(flag.clone()), ..Limits::default() };
+    let error = Program::from_text_within("p.deo", PROGRAM, &limits).err().expect("it ends");
+    assert!(error.is_interrupt(), "{error}");
+    assert!(Program::from_file_within("none.deo", &limits).is_err());
+    flag.store(false, Ordering::Relaxed);
+    assert!(Program::from_text_within("p.deo", PROGRAM, &limits).is_ok());
+    let time = Limits::after(Duration::ZERO);
+    let error = Program::from_text_within("p.deo", PROGRAM, &time).err().expect("it ends");
+    assert_eq!(error.messages[0].code, "timeout");
 }
 
 #[test]
