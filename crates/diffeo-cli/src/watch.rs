@@ -70,8 +70,12 @@ const TICK: Duration = Duration::from_millis(2);
 /// How long a phase in which somebody asks may take to end in good order.
 const GRACE: Duration = Duration::from_millis(700);
 
-/// The same where memory is used up, which may go on. What asks may be making an array or a stack twice as large.
+/// The same where memory is used up, which may go on, in time of processors: others may have them meanwhile. What asks may
+/// be making an array or a stack twice as large.
 const MEMORY_GRACE: Duration = Duration::from_millis(400);
+
+/// The time on the clock that this takes at most.
+const MEMORY_WAIT: Duration = Duration::from_secs(4);
 
 /// How long writing the last message may take.
 const LAST: Duration = Duration::from_millis(200);
@@ -112,6 +116,15 @@ fn resident() -> Option<(usize, usize)> {
     let mut pages = text.split(' ').skip(1).map(|pages| pages.parse::<usize>().ok());
     // Pages are as large as the smallest that Linux has: what are larger ones are more.
     Some((pages.next()?? << 12, pages.next()?? << 12))
+}
+
+/// The time that processors have worked for this process.
+fn work() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // Behind the name, which may have any character.
+    let fields = text.rsplit_once(") ")?.1.split(' ').skip(11).take(2);
+    let hundredths: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Some(Duration::from_millis(10 * hundredths))
 }
 
 /// Looks at the memory that the allocator does not count, before there is much that it has taken and given back.
@@ -197,7 +210,7 @@ pub fn peak() -> usize {
 fn watch(mut limits: Limits, messages: Messages) {
     diffeo_memory::never_wait();
     let bytes = BOUND.load(Ordering::Relaxed);
-    let mut since: Option<(Exceeded, Instant)> = None;
+    let mut since: Option<(Exceeded, Instant, Option<Duration>)> = None;
     loop {
         thread::sleep(TICK);
         // Stacks, and what the allocator cannot use again.
@@ -220,13 +233,17 @@ fn watch(mut limits: Limits, messages: Messages) {
                 limits.deadline = None;
             }
         }
-        let (bound, start) = *since.get_or_insert_with(|| (bound, Instant::now()));
-        let grace = match bound {
-            _ if UNASKED.load(Ordering::Relaxed) => Duration::ZERO,
-            Exceeded::Memory(_) => MEMORY_GRACE,
-            Exceeded::Time(_) | Exceeded::Interrupt => GRACE,
+        let (bound, start, worked) = *since.get_or_insert_with(|| (bound, Instant::now(), work()));
+        let is_over = match bound {
+            _ if UNASKED.load(Ordering::Relaxed) => true,
+            Exceeded::Memory(_) => {
+                let since = work().zip(worked).map(|(now, then)| now.saturating_sub(then));
+                since.unwrap_or_else(|| start.elapsed()) >= MEMORY_GRACE
+                    || start.elapsed() >= MEMORY_WAIT
+            }
+            Exceeded::Time(_) | Exceeded::Interrupt => start.elapsed() >= GRACE,
         };
-        if start.elapsed() >= grace {
+        if is_over {
             end(bound, messages);
         }
     }
