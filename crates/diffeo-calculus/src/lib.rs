@@ -6,6 +6,7 @@
 //! | `typing.rs`, `lint.rs`, `eq.rs` | the types of operations; the checks of what always holds; equality of terms |
 //! | `print.rs`, `parse.rs`, `names.rs` | Core as text, and back |
 //! | `prim/` | the table of primitive operations |
+//! | `linear/` | whether the rules of `with_derivative` are linear |
 //! | `value.rs`, `array.rs`, `leaves.rs`, `labels.rs`, `show.rs` | values: arrays, walks over their Reals, paths, text |
 //! | `eval/` | the evaluator, with the derivative operators |
 //! | `ad/` | the derivative systems of three papers |
@@ -16,6 +17,7 @@ pub mod eq;
 pub mod eval;
 pub mod labels;
 pub mod leaves;
+pub mod linear;
 pub mod lint;
 pub mod names;
 pub mod outside;

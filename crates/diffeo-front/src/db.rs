@@ -5,7 +5,7 @@ use crate::types::{DataIdx, Scheme, Size, SizeVar, Store, Ty};
 use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span, MOST_SHOWN};
 use diffeo_calculus::ty::WellKnown;
 use diffeo_syntax::ast::{self, ExprId, Module, PatId, TypeId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -185,6 +185,10 @@ pub struct Db {
     pub diagnostics: Vec<Diagnostic>,
     /// The prelude, once loaded.
     pub prelude: Option<ModuleId>,
+    /// Where programs name `with_derivative` and `with_exact_derivative` with rules that may not be linear.
+    pub unseen_rules: HashSet<Span>,
+    /// The module that looks at them while programs run, once loaded.
+    pub rule_checks: Option<ModuleId>,
     /// The prelude's `List`.
     pub list: Option<DataIdx>,
 }
@@ -249,6 +253,14 @@ impl Db {
         let mut names: Vec<&str> = names.collect();
         names.sort_unstable();
         closest(name, names).map(str::to_string)
+    }
+
+    /// The definitions of the prelude that take rules of derivatives.
+    pub fn rule_takers(&self) -> Vec<DefId> {
+        let Some(prelude) = self.prelude else { return Vec::new() };
+        let scope = &self.module(prelude).scope.values;
+        let named = ["with_derivative", "with_exact_derivative"].map(|name| scope.get(name));
+        named.into_iter().flatten().map(|(id, _)| *id).collect()
     }
 
     /// Adds a message.

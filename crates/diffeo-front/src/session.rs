@@ -1,10 +1,12 @@
 //! A session of the front end: files loaded and checked, and their definitions elaborated.
 //!
-//! The way of a program: parse → declare → resolve → infer → exhaustiveness → elaborate → lint (in debug builds).
+//! The way of a program: parse → declare → resolve → infer → exhaustiveness → rules of derivatives → elaborate → lint
+//! (in debug builds).
 
 mod differentiable;
 mod interactive;
 mod orders;
+mod rules;
 mod show;
 mod signature;
 
@@ -354,6 +356,11 @@ impl Session {
 
     /// Checks everything loaded so far: names, types and patterns.
     pub fn check(&mut self) {
+        self.check_modules();
+        self.check_rules();
+    }
+
+    fn check_modules(&mut self) {
         let new: Vec<ModuleId> =
             (self.checked..self.db.modules.len()).map(|i| ModuleId(i as u32)).collect();
         for id in &new {

@@ -192,7 +192,8 @@ impl Body<'_, '_> {
                             .collect()
                     }
                 };
-                TermKind::Global(self.cx.instance(def, args))
+                let global = Term::new(TermKind::Global(self.cx.instance(def, args)), span);
+                return self.ruled(def, global, |body| body.expr_ty(id));
             }
             Some(Res::Con(..)) => return self.constructor_value(id, span),
             Some(Res::Builtin | Res::Jet | Res::Derivatives) | None => TermKind::Lit(Lit::Unit),

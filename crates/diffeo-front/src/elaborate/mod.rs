@@ -10,6 +10,7 @@ mod function;
 mod nest;
 mod operator;
 mod pattern;
+mod rule;
 mod types;
 
 use crate::db::{def_item, Db, DefId, ModuleId};

@@ -17,6 +17,7 @@ mod lang;
 mod modules;
 mod nist;
 mod posteriors;
+mod rules;
 mod sample;
 mod show;
 mod support;
