@@ -28,7 +28,7 @@ use diffeo_calculus::term::{
     Arm, Binder, Build, Case, Control, Global, GlobalId, Lit, Loop, Term, TermKind,
 };
 use diffeo_calculus::ty::{DataId, Ty};
-use diffeo_calculus::typing::mentions_real;
+use diffeo_calculus::typing::{first_order, mentions_real};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -302,6 +302,18 @@ pub(crate) fn same_shape(
     }
     let value = prim(Prim::Inner(a.clone()), vec![x, y]);
     (w.binder("checked", Ty::Real), value)
+}
+
+/// Stops the program if the value and the tangent of type T that a rule gives have different shapes; both are of its
+/// translation.
+pub(crate) fn same_shapes_of_rule(
+    w: &mut Workspace,
+    t: &Ty,
+    translated: &Ty,
+    [y, dy]: [Term; 2],
+) -> Option<(Binder, Term)> {
+    let checked = w.dynamic && !has_one_shape(t) && first_order(translated, &w.declarations());
+    checked.then(|| same_shape(w, "the rule of `with_derivative`", translated, y, dy))
 }
 
 /// Whether it looks at primals and gives `()`.

@@ -149,6 +149,8 @@ struct OpenTrace {
     /// The differentiation variable.
     x: X,
     bindings: Vec<Binding>,
+    /// Whether it is for a forward derivative.
+    forward: bool,
 }
 
 /// Evaluates a program.
@@ -257,7 +259,7 @@ impl TraceEvaluator {
         let code = self.code.clone();
         let influence = Influence::All(1);
         let x = self.cx.variable(&redexes::parameter(&code, &f), &fun.0, argument, influence);
-        self.open.push(OpenTrace { x: x.clone(), bindings: Vec::new() });
+        self.open.push(OpenTrace { x: x.clone(), bindings: Vec::new(), forward: false });
         let argument =
             if self.cx.traced(&fun.0) { V::Var(x.clone()) } else { V::Closed(x.value.clone()) };
         let start = self.call(&code, &f, argument);

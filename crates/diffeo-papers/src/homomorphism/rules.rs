@@ -3,7 +3,8 @@
 use super::super::expansion::expansion;
 use super::super::polytypic::Traversal;
 use super::super::{dual, jet, numbers, System};
-use super::{captures, inert, lower_function, tangent, HomomorphismTranslator};
+use super::HomomorphismTranslator;
+use super::{captures, inert, lower_function, same_shapes_of_rule, tangent};
 use diffeo_calculus::build::*;
 use diffeo_calculus::prim::{Diff, DiffOp, Prim};
 use diffeo_calculus::term::{Term, TermKind};
@@ -69,7 +70,9 @@ impl HomomorphismTranslator<'_> {
         let pair = self.w.binder("p", Ty::tuple(vec![t.clone(), t.clone()]));
         let both = Ty::tuple(vec![t.clone(), t.clone()]);
         let (y, dy) = (proj(&both, 0, var(&pair)), proj(&both, 1, var(&pair)));
+        let check = same_shapes_of_rule(self.w, t, t, [y.clone(), dy.clone()]);
         let value = dual::zip(self.w, self.system, t, y, dy);
+        let value = bind_all(check.into_iter().collect(), value);
         let args = tuple(vec![s.clone(), s.clone()], vec![point, tangent]);
         let simple = bind(pair, app(plain, args), value);
         let captures = captures(self.system, translated, xs[1].clone(), xs[0].clone());
@@ -91,6 +94,8 @@ impl HomomorphismTranslator<'_> {
         let both = Ty::tuple(vec![dt.clone(), dt.clone()]);
         let value = app(xs[1].clone(), tuple(vec![ds.clone(), ds], vec![point, tangent]));
         let pair = self.w.binder("p", both.clone());
+        let [y, dy] = [0, 1].map(|i| proj(&both, i, var(&pair)));
+        let check = same_shapes_of_rule(self.w, t, &dt, [y, dy]);
         // dt is 0, but may have been computed as nan.
         let change = super::tangent(self.w, self.system, t, proj(&both, 1, var(&pair)));
         let parts = vec![proj(&both, 0, var(&pair)), change];
@@ -100,6 +105,7 @@ impl HomomorphismTranslator<'_> {
             Some(zero) => app(global(sum), zero.clone()),
             None => global(sum),
         };
-        bind(pair, value, app(sum, tuple(vec![dt.clone(), dt], parts)))
+        let sum = app(sum, tuple(vec![dt.clone(), dt], parts));
+        bind(pair, value, bind_all(check.into_iter().collect(), sum))
     }
 }

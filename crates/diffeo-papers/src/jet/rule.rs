@@ -105,8 +105,10 @@ fn by_lower_order(
         let pair = w.binder("p", both.clone());
         let args = tuple(vec![ds.clone(), ds.clone()], vec![x, dx]);
         bindings.push((pair.clone(), app(var(&function), args)));
-        value = proj(&both, 0, var(&pair));
-        slopes.push(proj(&both, 1, var(&pair)));
+        let [y, dy] = [0, 1].map(|i| proj(&both, i, var(&pair)));
+        bindings.extend(homomorphism::same_shapes_of_rule(w, t, &dt, [y.clone(), dy.clone()]));
+        value = y;
+        slopes.push(dy);
     }
     let assemble = Pointwise {
         name: "assembled",
@@ -144,7 +146,9 @@ fn by_integration(w: &mut Workspace, (k, r): (u32, u32), s: &Ty, t: &Ty, xs: &[T
         let pair = w.binder("p", both.clone());
         let args = tuple(vec![ds.clone(), ds.clone()], vec![point, variation]);
         bindings.push((pair.clone(), app(xs[1].clone(), args)));
-        [0, 1].map(|i| proj(&both, i, var(&pair)))
+        let [y, dy] = [0, 1].map(|i| proj(&both, i, var(&pair)));
+        bindings.extend(homomorphism::same_shapes_of_rule(w, t, &dt, [y.clone(), dy.clone()]));
+        [y, dy]
     };
     // F(x₀, c), and at order 1 the whole sum, for one node at s = 0 then is enough for all variables.
     let point = homomorphism::primal(w, &system, s, x.clone());

@@ -69,6 +69,8 @@ pub(super) enum E {
     Jet(Id),
     /// The rule of a `with_derivative` is being applied (ours).
     Rule(Id, u32),
+    /// A `checkpoint` is being applied, whose value these traces influence (ours).
+    Checkpoint(Id, u128),
 }
 
 /// What comes next.
@@ -327,6 +329,10 @@ impl TraceEvaluator {
                 self.site = id;
                 Ok(Next::Value(self.rule_result(code, id, level, &v)?))
             }
+            E::Checkpoint(id, mask) => {
+                self.site = id;
+                Ok(Next::Value(self.checkpoint_result(code, id, mask, &v)?))
+            }
         }
     }
 
@@ -447,10 +453,7 @@ impl TraceEvaluator {
             PreparedTerm::Diff(diff, _, definition) => match diff.op {
                 DiffOp::Rd => self.rd(&code, id, diff, &operands),
                 DiffOp::StopGradient => self.stop_gradient(&operands),
-                DiffOp::Checkpoint => match operands.as_slice() {
-                    [f, x] => self.call(&code, f, x.clone()),
-                    _ => Err(mistyped("two operands are expected")),
-                },
+                DiffOp::Checkpoint => self.checkpoint(&code, id, &operands),
                 DiffOp::WithDerivative | DiffOp::WithExactDerivative => {
                     self.with_derivative(&code, id, diff, &operands)
                 }

@@ -110,9 +110,13 @@ impl Make<'_> {
     /// `vjp(f, x) = let y:T = f(x) in ⟨y, λw:T. w.rd_x(f)⟩`
     fn vjp(&mut self, f: &Binder, x: &Binder, y: &Binder) -> Term {
         let w = self.binder("w", self.t.clone());
+        // What is wrong with w is told of the call of the pullback.
+        let span = std::mem::replace(&mut self.span, Span::NONE);
         let rd = self.rd(self.s, self.t, self.var(f), self.var(x), self.var(&w));
+        let back = self.lambda(w, rd);
+        self.span = span;
         let pullback = Ty::fun(self.t.clone(), self.s.clone());
-        self.pair([self.t.clone(), pullback], [self.var(y), self.lambda(w, rd)])
+        self.pair([self.t.clone(), pullback], [self.var(y), back])
     }
 
     /// `jvp(f, x, v) = let y:T = f(x) in ⟨y, v.fd_x(f)⟩`, where by equation (6) of the paper

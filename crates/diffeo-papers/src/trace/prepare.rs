@@ -9,11 +9,12 @@ use super::derived;
 use super::record::TraceShared;
 use diffeo_base::deep;
 use diffeo_base::{Name, Span};
-use diffeo_calculus::prim::{Diff, Prim};
+use diffeo_calculus::prim::{Diff, DiffOp, Prim};
 use diffeo_calculus::term::{Binder, Control, Lit, Term, TermKind};
 use diffeo_calculus::ty::{DataId, Ty};
 use diffeo_calculus::value::Value;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// The number of a node.
@@ -112,9 +113,16 @@ pub(super) struct PreparedProgram {
     pub definitions: Vec<PreparedDefinition>,
     /// The definitions that each definition refers to.
     pub references: Vec<Vec<u32>>,
+    /// The terms of definitions of forward derivatives.
+    pub forward: Vec<Range<Id>>,
 }
 
 impl PreparedProgram {
+    /// Whether a derivative belongs to a forward one.
+    pub fn is_forward(&self, id: Id) -> bool {
+        self.forward.iter().any(|terms| terms.contains(&id))
+    }
+
     /// For each definition the least of those that it calls and that call it, if it is recursive.
     pub fn groups(&self) -> Vec<Option<u32>> {
         let reach: Vec<HashSet<u32>> = (0..self.references.len())
@@ -144,6 +152,7 @@ pub(super) fn prepare(cx: &TraceShared) -> PreparedProgram {
         functions: Vec::new(),
         definitions: Vec::new(),
         references: Vec::new(),
+        forward: Vec::new(),
     };
     let mut preparer = Preparer { cx, code, scopes: Vec::new(), next: u32::MAX };
     for global in &cx.program.globals {
@@ -235,7 +244,7 @@ impl Preparer<'_> {
         let body = self.term(body);
         let captured = self.scopes.pop().map_or(Vec::new(), |scope| scope.captured);
         let captures = captured.into_iter().map(|var| self.place(var)).collect();
-        let library = self.cx.program.library.contains(&span.file);
+        let library = span.is_none() || self.cx.program.library.contains(&span.file);
         let definition = self.code.definitions.len() as u32;
         let recursive = itself.is_some();
         let top = false;
@@ -362,7 +371,12 @@ impl Preparer<'_> {
                     for operand in &operands {
                         self.bind(operand);
                     }
-                    (first, self.term(&body))
+                    let begin = self.code.nodes.len() as Id;
+                    let body = self.term(&body);
+                    if let DiffOp::Jvp | DiffOp::Jet { .. } = diff.op {
+                        self.code.forward.push(begin..body + 1);
+                    }
+                    (first, body)
                 });
                 PreparedTerm::Diff(diff.clone(), args_ids, definition)
             }

@@ -165,7 +165,9 @@ impl TraceEvaluator {
         let function = &code.functions[number as usize];
         let (fuel, itself) = self.unfold(code, f, number)?;
         let entered = function.library && !self.at.library;
-        let origin = if entered { self.origin(Some(number)) } else { self.at.origin.clone() };
+        // A pullback is of no place, and none of the library's functions.
+        let called = Some(number).filter(|_| !self.code.spans[function.body as usize].is_none());
+        let origin = if entered { self.origin(called) } else { self.at.origin.clone() };
         if let Some(E::Return(_)) = self.stack.last() {
             self.rho.truncate(self.at.base);
         } else {
@@ -257,7 +259,7 @@ impl TraceEvaluator {
         if !traced {
             return self.call(code, f, v.clone());
         }
-        self.open_trace(code, f, &diff.from, v)
+        self.open_trace(code, f, &diff.from, v, code.is_forward(id))
     }
 
     /// φ | ρ[V′/x] ⊢ f(x), in a trace of its own.
@@ -267,6 +269,7 @@ impl TraceEvaluator {
         f: &V,
         ty: &Ty,
         v: &V,
+        forward: bool,
     ) -> Result<Next, TraceFailure> {
         let level = self.open.len();
         if level >= DEEPEST {
@@ -275,13 +278,13 @@ impl TraceEvaluator {
         }
         let influence = v.influence().with(level as u32);
         let x = self.cx.variable(&parameter(code, f), ty, v.close(), influence);
-        self.open.push(OpenTrace { x: x.clone(), bindings: Vec::new() });
+        self.open.push(OpenTrace { x: x.clone(), bindings: Vec::new(), forward });
         self.call(code, f, V::Var(x))
     }
 
     /// Ends the innermost trace, of which y is the value.
     fn close_trace(&mut self, y: &V, ty: &Ty) -> Result<Taken, TraceFailure> {
-        let OpenTrace { x, bindings } = self.open.pop().ok_or_else(|| internal("a trace"))?;
+        let OpenTrace { x, bindings, .. } = self.open.pop().ok_or_else(|| internal("a trace"))?;
         let level = self.open.len() as u32;
         Ok(Taken { x, level, bindings, result: y.term(ty)?, ty: ty.clone() })
     }
@@ -383,8 +386,9 @@ impl TraceEvaluator {
                 let traced = self.cx.traced(&diff.from);
                 let (f, x) = (f.clone(), x.clone());
                 self.stack.push(E::Value(id, Box::new((operands, traced))));
+                let forward = diff.op == DiffOp::Jvp || code.is_forward(id);
                 return match traced {
-                    true => self.open_trace(code, &f, &diff.from, &x),
+                    true => self.open_trace(code, &f, &diff.from, &x, forward),
                     false => self.call(code, &f, x),
                 };
             }
@@ -464,6 +468,45 @@ impl TraceEvaluator {
         let like = V::Closed(to_derivatives(&y.close(), count, all)?);
         let leaves = self.prim(&Prim::Flatten(Ty::Real), vec![rows])?;
         Ok(self.prim(&Prim::Unravel(jet_type(&diff.to)), vec![like, leaves])?)
+    }
+
+    /// The call of a function of which the backward pass keeps no more than the call (ours): all Reals in its value are
+    /// influenced by the traces that influence it, as far as none of these is of a forward derivative.
+    pub(super) fn checkpoint(
+        &mut self,
+        code: &PreparedProgram,
+        id: Id,
+        operands: &[V],
+    ) -> Result<Next, TraceFailure> {
+        let [f, x] = operands else { return Err(internal("two operands").into()) };
+        let mask = f.influence().mask() | x.influence().mask();
+        let forward = (0..self.open.len()).rev().filter(|level| mask >> level & 1 == 1);
+        let kept = forward.take_while(|level| !self.open[*level].forward);
+        let kept = kept.fold(0, |kept, level| kept | 1 << level);
+        if kept != 0 {
+            self.stack.push(E::Checkpoint(id, kept));
+        }
+        self.call(code, f, x.clone())
+    }
+
+    /// The value of a checkpoint, which the traces of `mask` influence.
+    pub(super) fn checkpoint_result(
+        &mut self,
+        code: &PreparedProgram,
+        id: Id,
+        mask: u128,
+        y: &V,
+    ) -> Result<V, TraceFailure> {
+        let PreparedTerm::Diff(diff, ..) = &code.nodes[id as usize] else {
+            return Err(internal("a derivative").into());
+        };
+        Ok(self.writer().zip(y, y, &diff.to, &mut |w, y, _| {
+            if y.influence().mask() & mask == mask {
+                return Ok(y);
+            }
+            let t = w.bind_to(&Name::new("t"), &Ty::Real, y.term(&Ty::Real)?, y.close())?;
+            w.influenced(t, mask)
+        })?)
     }
 
     /// A function with a rule of its own (ours): where nothing that is traced influences it, f(x); else

@@ -16,7 +16,6 @@ const MOST_COSTLY: usize = 120;
 
 /// What a system does not do, with the reason.
 const REFUSED: &[(&[Engine], &str, &str)] = &[
-    (TRANSLATIONS, "a rule whose tangent has another shape", UNCHECKED),
     (FORWARD, "second derivatives of the norm of huge and of tiny numbers", RANGE),
     (ALL, "derivatives of the correlation do not depend on the scale", RANGE),
     (&[Engine::Trace], "ends of domains, one derivative after the other", INFINITE),
@@ -43,7 +42,6 @@ const REFUSED: &[(&[Engine], &str, &str)] = &[
 const ALL: &[Engine] = &[Engine::Trace, Engine::Dual, Engine::Delta, Engine::Taylor];
 const TRANSLATIONS: &[Engine] = &[Engine::Dual, Engine::Delta, Engine::Taylor];
 const FORWARD: &[Engine] = &[Engine::Dual, Engine::Taylor];
-const UNCHECKED: &str = "the shape of what a rule gives is not checked";
 const RANGE: &str = "intermediate derivatives leave the range of numbers";
 const INFINITE: &str = "equation (6) takes the derivative at a cotangent 0, and 0 × ∞ is nan";
 const BLAME: &str = "within a rule another operation is to blame for a derivative that is nan";

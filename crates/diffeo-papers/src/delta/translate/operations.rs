@@ -345,6 +345,11 @@ impl DeltaTranslator<'_> {
         let ty = self.ty(t);
         let types = vec![ty.clone(), ty.clone()];
         let [y, dt] = [0, 1].map(|i| part(&types, i, both.term.clone()));
+        let parts = [y.clone(), dt.clone()];
+        let check = homomorphism::same_shapes_of_rule(self.w, t, &ty, parts);
+        if let Some((checked, check)) = check {
+            self.let_(block, "checked", checked.ty, check);
+        }
         // dt is 0, but may have been computed as nan.
         let dt = homomorphism::tangent(self.w, self.system, t, dt);
         let sum = expansion(self.w, &Prim::Add(t.clone()));
