@@ -127,16 +127,38 @@ impl<'p> Rules<'p> {
             (Prim::Fail(_), _) => Value::Never,
             (Prim::Trace(_) | Prim::Progress(_), [.., x]) => x.clone(),
 
-            // The papers' systems make it; no program that is analysed has it. The others have as many operands as
+            (Prim::Warn, _) => Value::PLAIN,
+
+            // The papers' systems make it: no program that is analysed has it. The others have as many operands as
             // stand above.
-            (Prim::Lift(_), args) | (_, args) => {
-                let mut all = Value::tuple(args.iter().cloned());
-                all = all.numbers(&mut |n| Number {
-                    on: n.on.hidden(operation(prim), span),
-                    ..Number::FREE
-                });
-                Value::Any(all.real())
-            }
+            (
+                Prim::Lift(_)
+                | Prim::PowInt
+                | Prim::Compare(..)
+                | Prim::Round(_)
+                | Prim::Add(_)
+                | Prim::Sub(_)
+                | Prim::Neg(_)
+                | Prim::Scale(_)
+                | Prim::Unscale(_)
+                | Prim::MulElements(_)
+                | Prim::DivElements(_)
+                | Prim::ZeroOf(_)
+                | Prim::Inner(_)
+                | Prim::Ravel(_)
+                | Prim::Unravel(_)
+                | Prim::Length(_)
+                | Prim::Index(_)
+                | Prim::Slice(_)
+                | Prim::Update(_)
+                | Prim::Append(_)
+                | Prim::Flatten(_)
+                | Prim::Sum(_)
+                | Prim::ArgSort(_)
+                | Prim::Trace(_)
+                | Prim::Progress(_),
+                _,
+            ) => Value::Never,
         }
     }
 
@@ -162,6 +184,7 @@ impl<'p> Rules<'p> {
                 }
             }),
             (DiffOp::Checkpoint, [f, x]) => self.apply(f, x, span),
+            (DiffOp::Moves, _) => Value::PLAIN,
             (DiffOp::WithExactDerivative, [f, _, x]) => self.apply(f, x, span),
             (DiffOp::WithDerivative, [f, _, x]) => {
                 // How the value varies, the rule says, which may say anything.
