@@ -14,6 +14,8 @@ pub enum Constant {
     Zero,
     /// This finite number, which is not 0.
     Exactly(f64),
+    /// inf or -inf.
+    Infinite,
     /// Analytic in the point and not constant.
     Varies,
     /// Analytic in the point and not 0 everywhere.
@@ -24,13 +26,14 @@ pub enum Constant {
     Unknown,
 }
 
-use Constant::{Exactly, NonZero, Sometimes, Unknown, Varies, Zero};
+use Constant::{Exactly, Infinite, NonZero, Sometimes, Unknown, Varies, Zero};
 
 impl Constant {
     fn number(x: f64) -> Constant {
         match x {
             0.0 => Zero,
             x if x.is_finite() => Exactly(x),
+            x if x.is_infinite() => Infinite,
             _ => Unknown,
         }
     }
@@ -39,7 +42,7 @@ impl Constant {
         match self {
             Zero => Some(0.0),
             Exactly(x) => Some(x),
-            Varies | NonZero | Sometimes | Unknown => None,
+            Infinite | Varies | NonZero | Sometimes | Unknown => None,
         }
     }
 
@@ -52,7 +55,7 @@ impl Constant {
     fn or(self, other: Constant) -> Constant {
         match (self, other) {
             (a, b) if a == b => a,
-            (Unknown, _) | (_, Unknown) => Unknown,
+            (Unknown | Infinite, _) | (_, Unknown | Infinite) => Unknown,
             (..) => Sometimes,
         }
     }
@@ -95,6 +98,7 @@ impl Constant {
         }
         match (op, self) {
             (RealOp::Neg, c) => c,
+            (_, Infinite) => Unknown,
             (
                 RealOp::Exp
                 | RealOp::Log
@@ -212,6 +216,14 @@ impl Dependence {
             Linear => Nonlinear(Reason { why, span }),
             Either => Unseen(Reason { why, span }),
             worse @ (Unseen(_) | Nonlinear(_)) => worse.clone(),
+        }
+    }
+
+    /// Of a choice that such a number may or may not decide.
+    pub fn perhaps(&self, why: Why, span: Span) -> Dependence {
+        match self {
+            Nonlinear(reason) => Unseen(reason.clone()),
+            other => other.hidden(why, span),
         }
     }
 

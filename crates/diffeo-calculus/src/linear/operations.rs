@@ -1,6 +1,6 @@
 //! The analysis of operations and derivative operators.
 
-use super::number::{Dependence, Number};
+use super::number::{Constant, Dependence, Number};
 use super::value::{Closure, Value};
 use super::{Rules, Why};
 use crate::names::{prim_name, Named};
@@ -41,7 +41,11 @@ impl<'p> Rules<'p> {
             (Prim::Not, _) => Value::Plain(None, plain()),
             (Prim::Compare(comparison, ty), [a, b]) => {
                 let on = |v: &Value| v.dependence(mentions_real(ty, self.program));
-                let on = on(a).and(&on(b)).broken(Why::Comparison, span);
+                let both = on(a).and(&on(b));
+                let on = match self.perhaps_free(*comparison, [a, b], span) {
+                    true => both.perhaps(Why::Comparison, span),
+                    false => both.broken(Why::Comparison, span),
+                };
                 let known = match (comparison, a, b) {
                     (Comparison::Eq, Value::Plain(Some(a), _), Value::Plain(Some(b), _)) => {
                         Some(i64::from(a == b))
@@ -55,8 +59,11 @@ impl<'p> Rules<'p> {
             }
             (Prim::ToReal, _) => Value::Any(Number::FREE).chosen(&plain()),
             (Prim::Round(_), [x]) => Value::Plain(None, x.real().on.broken(operation(prim), span)),
-            // Of what is nan, so are derivatives.
-            (Prim::IsNan, _) => Value::Plain(Some(0), Dependence::Free),
+            (Prim::IsNan, [x]) => match x.real().on {
+                // Of what is nan, so are derivatives.
+                Dependence::Free => Value::Plain(Some(0), Dependence::Free),
+                on => Value::Plain(None, on.perhaps(Why::Comparison, span)),
+            },
 
             (Prim::Add(_), [a, b]) => a.zip(b, &mut |a, b| a.plus(b)),
             (Prim::Sub(_), [a, b]) => a.zip(b, &mut |a, b| a.plus(&b.negated())),
@@ -136,6 +143,7 @@ impl<'p> Rules<'p> {
                 | Prim::PowInt
                 | Prim::Compare(..)
                 | Prim::Round(_)
+                | Prim::IsNan
                 | Prim::Add(_)
                 | Prim::Sub(_)
                 | Prim::Neg(_)
@@ -160,6 +168,15 @@ impl<'p> Rules<'p> {
                 _,
             ) => Value::Never,
         }
+    }
+
+    /// Whether a comparison of what is made of the tangent may come out the same for all tangents. Whether a number is
+    /// finite is so where the number is linear; and that two are equal may matter in the library, but at points where it
+    /// decides between results that agree.
+    fn perhaps_free(&self, comparison: Comparison, of: [&Value<'p>; 2], span: Span) -> bool {
+        let infinite = |v: &Value| matches!(v, Value::Any(n) if n.constant == Constant::Infinite);
+        let equality = matches!(comparison, Comparison::Eq | Comparison::Ne);
+        of.into_iter().any(infinite) || (equality && self.in_library(span))
     }
 
     /// An array with an element replaced, so many indices deep.

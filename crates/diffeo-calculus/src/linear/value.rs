@@ -200,7 +200,9 @@ impl<'p> Value<'p> {
     pub fn captured(&self) -> Value<'p> {
         self.changed(&mut Change {
             number: &mut |n| match (&n.on, n.constant) {
-                (Dependence::Free, Constant::Zero | Constant::Exactly(_)) => n.clone(),
+                (Dependence::Free, Constant::Zero | Constant::Exactly(_) | Constant::Infinite) => {
+                    n.clone()
+                }
                 _ => Number::FREE,
             },
             on: &mut |_| Dependence::Free,

@@ -401,8 +401,9 @@ fn all(first: usize, count: usize, engine: Engine) -> BTreeMap<&'static str, usi
 fn random_rules() {
     let labels = all(0, 400, Engine::Evaluator);
     let of = |label| labels.get(label).copied().unwrap_or(0);
-    // Most are known before they run, and of each kind there are some.
-    assert!(of("refused") > 100 && of("seen to be linear") > 100, "{labels:?}");
+    // Most that are linear are known before they run; of the others those are not whose fault is in one element of an
+    // array that is written out, or a constant that may be 0, and stop where they run. Of each kind there are some.
+    assert!(of("refused") > 60 && of("seen to be linear") > 100, "{labels:?}");
     assert!(of("stopped") > 5 && of("linear where it ran") > 5, "{labels:?}");
     all(400, 40, Engine::Jit);
 }

@@ -345,10 +345,13 @@ impl DeltaTranslator<'_> {
         let ty = self.ty(t);
         let types = vec![ty.clone(), ty.clone()];
         let [y, dt] = [0, 1].map(|i| part(&types, i, both.term.clone()));
-        let parts = [y.clone(), dt.clone()];
-        let check = homomorphism::same_shapes_of_rule(self.w, t, &ty, parts);
-        if let Some((checked, check)) = check {
-            self.let_(block, "checked", checked.ty, check);
+        if first_order(t, &self.w.declarations()) {
+            // The shapes of numbers' own derivatives differ.
+            let parts = [&y, &dt].map(|x| homomorphism::primal(self.w, self.system, t, x.clone()));
+            let check = homomorphism::same_shapes_of_rule(self.w, t, t, parts);
+            if let Some((checked, check)) = check {
+                self.let_(block, "checked", checked.ty, check);
+            }
         }
         // dt is 0, but may have been computed as nan.
         let dt = homomorphism::tangent(self.w, self.system, t, dt);

@@ -27,6 +27,7 @@ const LEFT: &[(&str, &[&str])] = &[
             "jets of several variables",
             "the level of a rule is that at which its argument varies in this run",
             "the rule's value, not the function's",
+            "the shapes of a rule that captured what varies",
             "third derivatives of a rule with a slope of its own",
             "with_derivative of second order",
         ],
