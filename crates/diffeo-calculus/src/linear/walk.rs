@@ -475,8 +475,8 @@ impl<'p> Rules<'p> {
         self.calls.open.pop();
         if lowest < depth {
             self.calls.provisional.push(place);
-            for later in self.calls.provisional[begun..].to_vec() {
-                self.entry(later).state = State::Provisional(lowest);
+            for i in begun..self.calls.provisional.len() {
+                self.entry(self.calls.provisional[i]).state = State::Provisional(lowest);
             }
         } else {
             for done in self.calls.provisional.split_off(begun) {
