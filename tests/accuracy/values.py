@@ -327,3 +327,181 @@ for name, function in MIXED.items():
     print("=", name)
     for a, b in PAIRED[name]:
         print(shown(a), shown(b), "|", shown(function(mpf(a), mpf(b))))
+
+
+# Distributions: logarithms of tails, large shapes. Series of densities, integrated.
+
+def logarithm(a):
+    slope = [(n + 1) * c for n, c in enumerate(a[1:])] + [mpf(0)]
+    return integral(quotient(slope, a), mp.log(a[0]))
+
+
+def scaled(a, c):
+    """The series in u of one in c u."""
+    return [x * c**n for n, x in enumerate(a)]
+
+
+def gauss(f, end, pieces):
+    """The integral from 0 to `end` of a series."""
+    sums = [mpf(0)] * (ORDER + 1)
+    half = mpf(end) / pieces / 2
+    for piece in range(pieces):
+        for x, w in NODES:
+            t = half * (2 * piece + 1 + x)
+            sums = [s + half * w * y for s, y in zip(sums, f(t))]
+    return sums
+
+
+def legendre(n):
+    nodes = []
+    for i in range(1, n + 1):
+        x = mp.cos(mp.pi * (i - mpf(1) / 4) / (n + mpf(1) / 2))
+        for _ in range(12):
+            before, p = mpf(1), x
+            for k in range(2, n + 1):
+                before, p = p, ((2 * k - 1) * x * p - (k - 1) * before) / k
+            slope = n * (x * p - before) / (x * x - 1)
+            x -= p / slope
+        nodes.append((x, 2 / ((1 - x * x) * slope**2)))
+    return nodes
+
+
+def gamma_tails(a, x):
+    """Series in x of the lower and the upper tail of the gamma distribution of shape a."""
+    density = product(power(variable(x), a - 1), exponential(times(-1, variable(x))))
+    density = times(mp.exp(-mp.loggamma(a)), density)
+    if a < 1e4:
+        with mp.workdps(300):
+            low = mp.gammainc(a, 0, x, regularized=True)
+            high = mp.gammainc(a, x, mp.inf, regularized=True)
+    else:
+        # t = x exp(v / sqrt(x))
+        w = mp.sqrt(x)
+        weight = mp.exp(a * mp.log(x) - x - mp.loggamma(a)) / w
+        high = weight * gauss(lambda v: number(mp.exp((a - x) * v / w - x * (mp.expm1(v / w) - v / w))), 24, 24)[0]
+        low = 1 - high
+    return integral(density, low), integral(times(-1, density), high)
+
+
+def gamma_by_shape(a, x):
+    """The series in a of the upper tail, by that of the integrand with t = x exp(v / sqrt(a))."""
+    w = mp.sqrt(a)
+    log_gamma = integral(gamma_like(0)(a), mp.loggamma(a))
+
+    def integrand(v):
+        l = mp.log(x) + v / w
+        exponent = plus(times(l, variable(a)), times(-1, log_gamma))
+        return times(1 / w, exponential(plus(exponent, number(-x * mp.exp(v / w)))))
+
+    return gauss(integrand, 24, 24)
+
+
+def arc(x):
+    """atan"""
+    return integral(quotient(ONE, plus(ONE, square(variable(x)))), mp.atan(x))
+
+
+def composed(outer, inner):
+    """outer(inner), where inner[0] is where outer begins."""
+    step = [mpf(0)] + inner[1:]
+    y = number(0)
+    for c in reversed(outer):
+        y = plus(product(y, step), number(c))
+    return y
+
+
+def angle(y, x):
+    """Series of atan(y / x) for two series, of which x is not 0."""
+    q = quotient(y, x)
+    return composed(arc(q[0]), q)
+
+
+def t_by_df(df, z):
+    """The series in df of the probability of less than z > 0 of Student's distribution: 1/2 and the integral from 0."""
+    half = times(0.5, variable(df))
+    def log_gamma(shift):
+        u = half[0] + shift
+        return scaled(integral(gamma_like(0)(u), mp.loggamma(u)), mpf(0.5))
+    const = plus(log_gamma(mpf(0.5)), times(-1, log_gamma(0)))
+    const = plus(const, times(mpf(-0.5), plus(logarithm(variable(df)), number(mp.log(mp.pi)))))
+
+    def density(t):
+        ratio = times(t * t, quotient(ONE, variable(df)))
+        bent = product(plus(half, number(mpf(0.5))), logarithm(plus(ONE, ratio)))
+        return exponential(plus(const, times(-1, bent)))
+
+    return plus(number(mpf(0.5)), gauss(density, z, 8))
+
+
+def t_by_scale(scale, d):
+    """The series in the scale of the probability of less than d < 0 for 2.75 degrees of freedom."""
+    df = mpf(2.75)
+    size = mp.gamma((df + 1) / 2) / mp.gamma(df / 2) / mp.sqrt(mp.pi * df)
+    z = times(d, power(variable(scale), -1))
+    density = power(plus(ONE, times(1 / df, square(z))), -(df + 1) / 2)
+    slope = times(-d * size, product(density, power(variable(scale), -2)))
+    x = df / (df + z[0] ** 2)
+    with mp.workdps(60):
+        value = x ** (df / 2) / df / mp.beta(df / 2, mpf(0.5)) * mp.hyp2f1(df / 2, mpf(0.5), df / 2 + 1, x)
+    return integral(slope, value)
+
+
+def beta_lower(x, a, b):
+    """The series in x of the beta distribution's lower tail, next to 1/2 for a = b."""
+    density = product(power(variable(x), a - 1), power(plus(ONE, times(-1, variable(x))), b - 1))
+    size = mp.exp(mp.loggamma(a + b) - mp.loggamma(a) - mp.loggamma(b))
+    if a == b:
+        d = x - mpf(0.5)
+        value = mpf(0.5) + size * gauss(lambda t: number((mpf(0.25) - t * t) ** (a - 1)), d, 24)[0]
+    else:
+        with mp.workdps(60):
+            value = mp.betainc(a, b, 0, x, regularized=True)
+    return integral(times(size, density), value)
+
+
+def cauchy_log(x, s):
+    # The angle is small or next to pi.
+    if x < 0:
+        a = angle(number(s), times(-1, variable(x)))
+    else:
+        a = plus(number(mp.pi), times(-1, angle(number(s), variable(x))))
+    return logarithm(times(1 / mp.pi, a))
+
+
+RATE = mpf(1.5)
+SHAPES = [(1000500.0, 1e6), (1e12, 1e12), (1000001e6, 1e12), (1e15, 1e15), (1e15 + 4e7, 1e15)]
+DISTRIBUTIONS = {
+    "gamma_logsf": (
+        lambda u, a: scaled(logarithm(gamma_tails(a, RATE * u)[1]), RATE),
+        [(1e-70, 0.5), (1e-20, 0.5), (1e-20, 1.75), (0.3, 0.5), (0.9, 0.01), (0.5, 0.01), (2.0, 3.0), (50.0, 2.0),
+         (500.0, 400.0), (1000.0, 2000.0)],
+    ),
+    "gamma_logcdf": (
+        lambda u, a: scaled(logarithm(gamma_tails(a, RATE * u)[0]), RATE),
+        [(1e-70, 0.5), (1e-20, 1.75), (0.3, 0.5), (0.9, 0.01), (2.0, 3.0), (20.0, 2.0), (200.0, 400.0)],
+    ),
+    "gamma_sf.large": (lambda x, a: gamma_tails(a, x)[1], SHAPES),
+    "gamma_sf.shape": (gamma_by_shape, [(1e6, 1000500.0), (999000.0, 1e6), (1e12, 1e12), (1e12 - 1e6, 1e12), (1e15, 1e15)]),
+    "beta_cdf.large": (
+        lambda x, a: beta_lower(x, a, a),
+        [(0.5003, 1e6), (0.5000004, 1e12)],
+    ),
+    "half_cauchy_logsf.scale": (
+        lambda s, x: logarithm(times(2 / mp.pi, angle(variable(s), number(x)))),
+        [(1.3, 1e300), (1e-5, 1e300), (1.3, 2.0), (200.0, 1.0), (0.05, 7.0), (1e70, 1e77)],
+    ),
+    "half_cauchy_logcdf.scale": (
+        lambda s, x: logarithm(times(2 / mp.pi, angle(number(x), variable(s)))),
+        [(1e200, 1e-300), (1e60, 1e-10), (1.3, 2.0), (200.0, 1.0), (0.05, 7.0)],
+    ),
+    "cauchy_logcdf": (cauchy_log, [(-1e250, 1.3), (-1e70, 1e-3), (-250.0, 1.3), (-5.0, 1.3), (0.5, 2.0), (30.0, 1.0)]),
+    "student_t_cdf.df": (t_by_df, [(1e10, 0.9), (1e10, 3.5), (1e6, 5.0), (1e20, 2.0), (2000.0, 1.5), (30.0, 1.2)]),
+    "student_t_cdf.scale": (t_by_scale, [(1.3, -1.3e100), (1e-10, -1e60), (1.3, -1.0), (0.7, -30.0)]),
+}
+
+mp.dps = 160
+NODES = legendre(60)
+for name, (function, points) in DISTRIBUTIONS.items():
+    print("=", name)
+    for u, p in points:
+        line([u, p], function(mpf(u), mpf(p)))
