@@ -45,15 +45,18 @@ thread_local! {
     static MAIN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
 }
 
+/// Whether a run is to end.
+type Ask = fn() -> Option<Exceeded>;
+
 /// What a call of this thread is to ask.
-fn host(py: Python<'_>) -> PyResult<Option<fn() -> Option<Exceeded>>> {
+fn host(py: Python<'_>) -> PyResult<Option<Ask>> {
     let process = std::process::id();
     let main = match MAIN.get().filter(|(known, _)| *known == process) {
         Some((_, main)) => main,
         None => is_main(py)?,
     };
     MAIN.set(Some((process, main)));
-    Ok(main.then_some(ask as fn() -> Option<Exceeded>))
+    Ok(main.then_some(ask as Ask))
 }
 
 /// Does a call without the interpreter; it is given what to ask while it runs.
@@ -62,7 +65,7 @@ fn host(py: Python<'_>) -> PyResult<Option<fn() -> Option<Exceeded>>> {
 /// What a handler has raised.
 pub fn call<R: Send>(
     py: Python<'_>,
-    call: impl FnOnce(Option<fn() -> Option<Exceeded>>) -> Result<R, diffeo::Error> + Send,
+    call: impl FnOnce(Option<Ask>) -> Result<R, diffeo::Error> + Send,
 ) -> PyResult<R> {
     let host = host(py)?;
     let result = py.detach(|| call(host));

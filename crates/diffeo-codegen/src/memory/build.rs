@@ -107,7 +107,8 @@ impl<'a> Lower<'_, 'a> {
         self.in_loop = around;
         let steps = self.end(outer);
         self.site = site;
-        let steps = self.repeat(register, count, steps, before, &[], Vec::new(), true);
+        let independent = self.effects == before;
+        let steps = self.repeat(register, count, steps, independent, Vec::new(), true);
         self.spread(steps, candidate);
     }
 

@@ -127,19 +127,17 @@ impl<'a> Lower<'_, 'a> {
         self.in_loop = around;
     }
 
-    /// A counted loop around `body`, before which there were so many effects; the caller adds it. `separate` is set for
-    /// comprehensions and sums.
+    /// A counted loop around `body`; the caller adds it. `independent` says that no step has an effect or carries
+    /// anything, `separate` is set for comprehensions and sums.
     pub fn repeat(
         &mut self,
         index: Reg,
         count: Operand,
         body: Vec<Stmt>,
-        before: u64,
-        carried: &[Reg],
+        independent: bool,
         reductions: Vec<(Reg, Reduction)>,
         separate: bool,
     ) -> For {
-        let independent = self.effects == before && carried.is_empty();
         For {
             index,
             from: Operand::Int(0),
@@ -225,7 +223,8 @@ impl<'a> Lower<'_, 'a> {
         let adds = reductions.is_some();
         let regs = if adds { Vec::new() } else { regs };
         let reductions = reductions.unwrap_or_default();
-        let mut steps = self.repeat(index, count, body, before, &regs, reductions, adds);
+        let independent = self.effects == before && regs.is_empty();
+        let mut steps = self.repeat(index, count, body, independent, reductions, adds);
         self.effects = effects;
         steps.most = if short { MOST } else { i64::MAX };
         self.push(Stmt::For(Box::new(steps)));
@@ -373,7 +372,8 @@ impl<'a> Lower<'_, 'a> {
         self.in_loop = around;
         let body = self.end(outer);
         let totals = reductions.clone();
-        let steps = self.repeat(index, count, body, before, &[], reductions, true);
+        let independent = self.effects == before;
+        let steps = self.repeat(index, count, body, independent, reductions, true);
         self.spread(steps, candidate);
         let total = |(reg, how): (Reg, Reduction)| match (how, count) {
             (Reduction::Add, Operand::Int(n)) if n > 0 => Operand::Reg(reg),

@@ -218,6 +218,12 @@ impl Function {
         options: HostOptions,
         find: impl FnOnce(&mut World) -> Result<(Entry, String), Error> + Send,
     ) -> Result<Function, Error> {
+        if options.engine == Engine::Llvm {
+            llvm::library().map_err(|why| {
+                let message = format!("{why}; the engines `jit` and `interp` are always there");
+                Error::new("engine", message)
+            })?;
+        }
         let (place, name, signature, ty, types) = program.world.with(|world| {
             let (entry, signature) = find(world)?;
             let datas = &entry.program.datas;
@@ -276,7 +282,7 @@ impl Function {
     /// The same function, run with other options.
     ///
     /// # Errors
-    /// None that the function itself did not have.
+    /// The engine is LLVM, and there is none.
     pub fn with(&self, options: HostOptions) -> Result<Function, Error> {
         let (place, signature) = (self.0.place, self.0.signature.clone());
         Function::new(&self.0.program, options, move |world| {
