@@ -23,6 +23,7 @@ const LEFT: &[(&str, &[&str])] = &[
             "a rule that is wrong on purpose is differentiated as it stands",
             "a rule without derivative",
             "a straight-through estimator in every operator",
+            "derivatives that lead up are told, and no place where steps became tiny",
             "jets of data",
             "jets of several variables",
             "the level of a rule is that at which its argument varies in this run",
