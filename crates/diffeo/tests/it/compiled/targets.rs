@@ -310,7 +310,7 @@ fn threads(program: &TargetProgram) -> Ran {
 }
 
 /// Of so many programs one is compiled with all optimisations of LLVM or the C compiler.
-const WELL: u64 = 8;
+const WELL: u64 = 16;
 
 /// A number that depends on these programs.
 fn hash(modules: &[Arc<low::LowModule>]) -> u64 {
