@@ -5,8 +5,8 @@
 //! operations alone: sums, differences, products with what is free of dx, quotients by it, choices and loops that do not
 //! depend on dx, derivatives along dx. The value has to be free of dx.
 //!
-//! The program is evaluated on what is known of values without their numbers ([`value`]), from each of its definitions
-//! on, so that functions are followed to where they are called. At a function that takes a rule, the rule is called with
+//! An abstract interpreter evaluates the program without its numbers ([`value`]), from each of its definitions on, so that
+//! functions are followed to where they are called. At a function that takes a rule, the rule is called with
 //! a point and a tangent ([`number`]). A verdict "not linear" is certain: some branch of the rule is not. What cannot be
 //! seen (a function that is not known, numbers that may or may not be made of dx, a constant that may be 0) is left to
 //! the run.
@@ -74,15 +74,29 @@ pub struct Reason {
     pub span: Span,
 }
 
-/// What is known of a rule.
+/// Linearity of a rule in its tangent.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Verdict {
     /// It is linear.
     Linear,
-    /// It cannot be seen.
+    /// The analysis cannot tell; the run checks it.
     Unseen(Reason),
     /// It is not linear.
     Nonlinear(Reason),
+}
+
+impl Verdict {
+    /// Keeps the worse of two verdicts, of equally bad ones the first.
+    fn add(&mut self, new: Verdict) {
+        let rank = |verdict: &Verdict| match verdict {
+            Verdict::Linear => 0,
+            Verdict::Unseen(_) => 1,
+            Verdict::Nonlinear(_) => 2,
+        };
+        if rank(&new) > rank(self) {
+            *self = new;
+        }
+    }
 }
 
 /// A rule.
@@ -98,7 +112,7 @@ pub struct Finding {
     pub reached: bool,
 }
 
-/// What is known of all rules of a program.
+/// Linearity of all rules of a program.
 pub struct Findings {
     /// The rules, in the order in which they were met.
     pub rules: Vec<Finding>,
@@ -106,7 +120,7 @@ pub struct Findings {
     pub lost: bool,
 }
 
-/// What is looked at.
+/// The part of a program whose rules are checked.
 pub struct Search<'p> {
     /// The program.
     pub program: &'p Program,
@@ -258,13 +272,11 @@ impl<'p> Rules<'p> {
             self.findings.push(new);
             return;
         };
+        // A call that the program does not reach leaves open nothing that its own calls have shown.
+        let shown = old.reached && !new.reached && old.verdict == Verdict::Linear;
         old.reached |= new.reached;
-        match (&old.verdict, &new.verdict) {
-            (Verdict::Nonlinear(_), _) | (_, Verdict::Linear) => {}
-            (Verdict::Unseen(_), Verdict::Unseen(_)) => {}
-            // What the program does not reach says nothing of what it does.
-            (Verdict::Linear, Verdict::Unseen(_)) if old.reached && !new.reached => {}
-            (Verdict::Linear | Verdict::Unseen(_), _) => old.verdict = new.verdict,
+        if !(shown && matches!(new.verdict, Verdict::Unseen(_))) {
+            old.verdict.add(new.verdict);
         }
     }
 }
@@ -286,11 +298,6 @@ fn parts(lam: &Term, otherwise: Span) -> [Span; 2] {
 /// The verdict on a rule that gives this; where its value and its tangent are written.
 fn judge(result: &Value, [value, tangent]: [Span; 2]) -> Verdict {
     let mut verdict = Verdict::Linear;
-    let mut add = |new: Verdict| match (&verdict, &new) {
-        (Verdict::Nonlinear(_), _) | (_, Verdict::Linear) => {}
-        (Verdict::Unseen(_), Verdict::Unseen(_)) => {}
-        (Verdict::Linear | Verdict::Unseen(_), _) => verdict = new,
-    };
     if *result == Value::Never {
         return verdict;
     }
@@ -300,7 +307,7 @@ fn judge(result: &Value, [value, tangent]: [Span; 2]) -> Verdict {
         Dependence::Unseen(reason) => Verdict::Unseen(reason.clone()),
         Dependence::Nonlinear(reason) => Verdict::Nonlinear(reason.clone()),
     };
-    add(match result.part(0).dependence(true) {
+    verdict.add(match result.part(0).dependence(true) {
         Dependence::Free => Verdict::Linear,
         Dependence::Linear => Verdict::Nonlinear(reason(Why::Value, value)),
         Dependence::Either => Verdict::Unseen(reason(Why::Value, value)),
@@ -325,7 +332,7 @@ fn judge(result: &Value, [value, tangent]: [Span; 2]) -> Verdict {
         // Other data in a tangent is not looked at.
         &mut |_| {},
     );
-    verdicts.into_iter().chain(shapes).for_each(add);
+    verdicts.into_iter().chain(shapes).for_each(|new| verdict.add(new));
     verdict
 }
 

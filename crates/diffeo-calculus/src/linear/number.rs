@@ -1,4 +1,4 @@
-//! What is known of a number of a rule: how it depends on the tangent, and whether it is 0 where the tangent is.
+//! Abstract numbers of a rule: their dependence on the tangent, and whether they are 0 where the tangent is.
 //!
 //! A number is a part that is free of the tangent, and one that is linear in it. The arithmetic here says what both are
 //! of a result; what is not linear keeps the place and the reason.
@@ -172,7 +172,7 @@ pub enum Dependence {
 use Dependence::{Either, Free, Linear, Nonlinear, Unseen};
 
 impl Dependence {
-    /// What is worse than linear, of both.
+    /// The worse of two dependences, if one is not linear or cannot be seen.
     fn worse(&self, other: &Dependence) -> Option<Dependence> {
         match (self, other) {
             (d @ Nonlinear(_), _) | (_, d @ Nonlinear(_)) => Some(d.clone()),
@@ -181,7 +181,7 @@ impl Dependence {
         }
     }
 
-    /// Of what depends on both.
+    /// The dependence of a sum.
     pub fn and(&self, other: &Dependence) -> Dependence {
         self.worse(other).unwrap_or(match (self, other) {
             (Free, Free) => Free,
@@ -190,8 +190,8 @@ impl Dependence {
         })
     }
 
-    /// Of one or the other: `mixed` of those that are known as one, otherwise of branches, one of which not being linear
-    /// is enough.
+    /// The dependence of a choice. `mixed`: of values that are known as one; otherwise of branches, of which one that is
+    /// not linear is enough.
     pub fn or(&self, other: &Dependence, mixed: bool) -> Dependence {
         match (self, other) {
             (Nonlinear(_), Nonlinear(_)) => self.clone(),
@@ -201,7 +201,7 @@ impl Dependence {
         }
     }
 
-    /// Of data other than Reals next to such numbers: the tangent's own repeat those of the point.
+    /// The dependence of Ints, texts and shapes beside such numbers: those of the tangent repeat those of the point.
     pub fn beside(&self) -> Dependence {
         match self {
             Free | Linear | Either => Free,
@@ -209,7 +209,7 @@ impl Dependence {
         }
     }
 
-    /// Of what is no linear function of such a number.
+    /// The dependence of a nonlinear function.
     pub fn broken(&self, why: Why, span: Span) -> Dependence {
         match self {
             Free => Free,
@@ -219,7 +219,7 @@ impl Dependence {
         }
     }
 
-    /// Of a choice that such a number may or may not decide.
+    /// The dependence of a comparison that may come out the same for all tangents.
     pub fn perhaps(&self, why: Why, span: Span) -> Dependence {
         match self {
             Nonlinear(reason) => Unseen(reason.clone()),
@@ -227,7 +227,7 @@ impl Dependence {
         }
     }
 
-    /// Of what may be anything made of such a number.
+    /// The dependence of a function that is not known.
     pub fn hidden(&self, why: Why, span: Span) -> Dependence {
         match self {
             Free => Free,
@@ -374,13 +374,7 @@ impl Number {
         match (&self.on, &change.on) {
             (Free, _) => Number::new(constant(change.constant), change.on.clone()),
             (Linear, Free) => Number::new(constant(self.constant), Linear),
-            (on, change) => {
-                let reason = Reason { why: Why::Derivative, span };
-                Number::new(
-                    Unknown,
-                    on.worse(change).map_or(Unseen(reason.clone()), |_| Unseen(reason)),
-                )
-            }
+            (_, _) => Number::new(Unknown, Unseen(Reason { why: Why::Derivative, span })),
         }
     }
 }

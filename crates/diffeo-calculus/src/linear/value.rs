@@ -1,5 +1,4 @@
-//! Values as far as they are known: their structure, the functions in them, and of each number how it depends on the
-//! tangent.
+//! Abstract values: their structure, the functions in them, and the dependence of each number on the tangent.
 //!
 //! An array is known by one element, which stands for all; data by what each constructor of each of its types holds.
 //! So every type has finitely many values but for functions, whose number is bounded ([`MOST_FUNCTIONS`]).
@@ -332,7 +331,7 @@ impl<'p> Value<'p> {
     fn smashed(&self, lost: &Cell<bool>) -> Value<'p> {
         lost.set(lost.get() || self.has_functions());
         let shape = self.dependence(false);
-        let n = self.total().unwrap_or(Number::ZERO);
+        let n = self.real();
         Value::Any(Number::new(n.constant, n.on.and(&shape)))
     }
 

@@ -1,5 +1,7 @@
-//! The messages of a client as they stand in its stream: headers, an empty line, the text. What is no message is told,
-//! and the next one is found behind it: at its header, wherever that begins.
+//! Framing of the language server's messages: headers, an empty line, the text. What is no message is told, and the next
+//! one is found behind it: at its header, wherever that begins.
+//!
+//! The crate lsp-server ends the program at the first malformed message, and reserves whatever length a header claims.
 
 use diffeo_base::quoted;
 use std::io::{self, Read};
