@@ -6,6 +6,10 @@
 //! derivatives nest. What always holds: kinks and operands outside the domain are reported for the
 //! program's own operations only, once, before any rule; a [`Value::Zero`] is a 0 that does not vary.
 
+mod decisions;
+
+pub(crate) use decisions::{Decision, Decisions};
+
 use super::derivative::jet::{self, At, Culprit, JetShape};
 use super::derivative::level::{
     below, coefficients, entry, level_of, taped, JetLevel, Level, DEEPEST,
@@ -247,80 +251,6 @@ impl Reals {
             self.decide(&all, site, |_| order.iter().fold(0, mixed));
         }
         Ok(order.into_iter().map(|i| i as i64).collect())
-    }
-}
-
-/// What a function decided, at a level.
-#[derive(Debug)]
-pub(crate) struct Decisions {
-    level: u16,
-    all: Vec<Decision>,
-}
-
-/// A comparison, a rounding, a choice: how it came out.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Decision {
-    pub site: Span,
-    pub outcome: i64,
-    /// Whether it depends on a number that varies at another level.
-    pub moves: bool,
-}
-
-/// Decisions.
-impl Reals {
-    /// From now on remembers decisions that depend on the variables of a level, which are no kinks; gives what is done
-    /// with kinks.
-    pub(crate) fn remember_decisions(&mut self, level: u16) -> Kinks {
-        self.decisions = Some(Decisions { level, all: Vec::new() });
-        std::mem::replace(&mut self.kinks, Kinks::Ignore)
-    }
-
-    /// Ends that.
-    pub(crate) fn take_decisions(&mut self, kinks: Kinks) -> Vec<Decision> {
-        self.kinks = kinks;
-        self.decisions.take().map_or(Vec::new(), |decisions| decisions.all)
-    }
-
-    /// Remembers a decision by these operands, of which the primals are given.
-    #[inline]
-    fn decide(&mut self, operands: &[&Value], site: Span, outcome: impl Fn(&[f64]) -> i64) {
-        let Some(decisions) = &mut self.decisions else { return };
-        let (mut depends, mut moves) = (false, false);
-        for operand in operands {
-            let mut v = (*operand).clone();
-            while level_of(&v) > decisions.level {
-                v = below(&v, level_of(&v));
-            }
-            if level_of(&v) == decisions.level {
-                depends = true;
-                v = below(&v, decisions.level);
-            }
-            moves |= level_of(&v) > 0;
-        }
-        if depends {
-            let primals: Vec<f64> = operands.iter().map(|v| primal(v)).collect();
-            decisions.all.push(Decision { site, outcome: outcome(&primals), moves });
-        }
-    }
-
-    /// Remembers what an operation chooses that is not smooth.
-    fn decide_in(&mut self, op: RealOp, a: &Value, b: &Value, site: Span) {
-        match op {
-            RealOp::Abs | RealOp::Sign => {
-                self.decide(&[a], site, |x| real::eval(RealOp::Sign, x[0], 0.0) as i64)
-            }
-            RealOp::Min | RealOp::Max => {
-                self.decide(&[a, b], site, |x| i64::from(real::chooses_first(op, x[0], x[1])));
-            }
-            RealOp::Rem => {
-                self.decide(&[a, b], site, |x| real::truncated_quotient(x[0], x[1]) as i64)
-            }
-            // On both sides of the cut.
-            RealOp::Atan2 => {
-                self.decide(&[a, b], site, |x| i64::from(x[0] < 0.0) + 2 * i64::from(x[1] < 0.0));
-            }
-            _ => {}
-        }
     }
 }
 

@@ -3,7 +3,8 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `scope.rs` | which registers have several values, and where |
-//! | `function.rs` | statements, and how functions are called |
+//! | `function.rs` | statements, and the convention of functions |
+//! | `function/call.rs` | calls, results, errors |
 //! | `expr.rs` | operands and expressions |
 //! | `lanes.rs` | vectorisation of innermost loops |
 //! | `count.rs` | work, as code counts it |

@@ -8,6 +8,7 @@
 mod add;
 mod blocks;
 pub(super) mod plan;
+mod registers;
 
 use super::{llvm_type, real, Emitter};
 use crate::low::{Address, Binary, Compare, Expr, For, LowTy, Operand, Reg, Runtime, Stmt, Unary};
