@@ -5,6 +5,7 @@
 use super::ARROW;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{root_as_footer, root_as_message};
+use arrow_schema::Schema;
 
 /// Whether the lengths in an Arrow file can be true, and what it has twice is the same.
 pub(super) fn are_true(bytes: &[u8]) -> Option<()> {
@@ -12,25 +13,30 @@ pub(super) fn are_true(bytes: &[u8]) -> Option<()> {
         let (_, rest) = messages(bytes)?;
         return rest.is_empty().then_some(());
     };
-    // A file is a stream, aligned, with a directory behind it.
+    // A file is a stream, aligned, with a directory behind it. Polars writes no length before the schema.
     let mut stream = stream.get(2..)?;
     while let Some(rest) = stream.strip_prefix(&[0; 8]) {
         stream = rest;
     }
-    let (count, _) = messages(stream)?;
+    let prefixed = |length: usize| Some((length, schema(stream.get(length..)?)?));
+    let (prefix, first) = [8, 4, 0].into_iter().find_map(prefixed)?;
+    let next = match prefix {
+        0 => stream.chunks_exact(8).position(|word| word.starts_with(&[0xff; 4]))?,
+        _ => 0,
+    };
+    let (count, _) = messages(&stream[8 * next..])?;
+    let count = count.checked_sub(usize::from(prefix > 0))?;
     let (rest, end) = bytes.split_last_chunk::<10>()?;
     let length = u32::from_le_bytes(*end.first_chunk::<4>()?);
     let start = rest.len().checked_sub(usize::try_from(length).ok()?)?;
     // A copy, as all of these, because they have to be aligned.
     let footer = rest[start..].to_vec();
     let footer = root_as_footer(&footer).ok()?;
-    let first = stream.strip_prefix(&[0xff; 4]).unwrap_or(stream).get(4..)?.to_vec();
-    let first = root_as_message(&first).ok()?.header_as_schema()?;
-    if try_fb_to_schema(first).ok()? != try_fb_to_schema(footer.schema()?).ok()? {
+    if first != try_fb_to_schema(footer.schema()?).ok()? {
         return None;
     }
     let blocks = footer.recordBatches().into_iter().chain(footer.dictionaries());
-    let mut found = 1;
+    let mut found = 0;
     for block in blocks.flat_map(|blocks| blocks.iter()) {
         let message = bytes.get(usize::try_from(block.offset()).ok()?..)?;
         let (message, after) =
@@ -38,10 +44,20 @@ pub(super) fn are_true(bytes: &[u8]) -> Option<()> {
         let after = after.get(..usize::try_from(block.bodyLength()).ok()?)?;
         // Its length comes first, behind a mark in newer files.
         let message = message.strip_prefix(&[0xff; 4]).unwrap_or(message);
-        body(message.get(4..)?, after)?;
+        let (length, message) = message.split_first_chunk::<4>()?;
+        if usize::try_from(u32::from_le_bytes(*length)) != Ok(message.len()) {
+            return None;
+        }
+        body(message, after)?;
         found += 1;
     }
     (found == count).then_some(())
+}
+
+/// The schema of a message that is one.
+fn schema(message: &[u8]) -> Option<Schema> {
+    let message = message.to_vec();
+    try_fb_to_schema(root_as_message(&message).ok()?.header_as_schema()?).ok()
 }
 
 /// How many messages a stream has, and what is behind its end.
