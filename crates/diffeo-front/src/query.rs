@@ -4,10 +4,11 @@
 
 use crate::db::{DefId, ModuleData, ModuleId, Res, SizeRes};
 use crate::display::{scheme, TypePrinter};
-use crate::types::Ty;
+use crate::types::{Ty, Walk};
 use crate::Session;
 use diffeo_base::{Name, Span};
 use diffeo_syntax::ast::{ExprKind, Ident, Item, PatId, PatKind, SizeExpr, TypeKind};
+use std::collections::HashSet;
 
 /// The name at a position.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,6 +21,8 @@ pub struct NameAt {
     pub doc: Option<String>,
     /// Where it is defined.
     pub definition: Option<Span>,
+    /// Whether its type is that of a function.
+    pub function: bool,
 }
 
 /// A name that can be used at a place, or a definition of a module.
@@ -31,6 +34,8 @@ pub struct Symbol {
     pub kind: SymbolKind,
     /// Its type, where it has one.
     pub ty: Option<String>,
+    /// Whether it is a definition with a Real both in what it takes and in what it gives.
+    pub differentiable: bool,
     /// The text of its `##` comment.
     pub doc: Option<String>,
     /// Where the name stands, and all of its definition.
@@ -109,7 +114,13 @@ impl Session {
                 self.sources().slice(p.span),
                 TypePrinter::new(self.db()).ty(ty)
             );
-            return Some(NameAt { span: p.span, text, doc: None, definition: Some(p.span) });
+            return Some(NameAt {
+                span: p.span,
+                text,
+                doc: None,
+                definition: Some(p.span),
+                function: self.is_arrow(ty),
+            });
         }
         let (id, e) = expr?;
         let written = self.sources().slice(e.span);
@@ -119,7 +130,13 @@ impl Session {
                 let constructor = &self.db().data(*data).constructors[*tag as usize];
                 let ty = m.expr_ty.get(id.index())?;
                 let text = format!("{} : {}", constructor.name, TypePrinter::new(self.db()).ty(ty));
-                Some(NameAt { span: e.span, text, doc: None, definition: None })
+                Some(NameAt {
+                    span: e.span,
+                    text,
+                    doc: None,
+                    definition: None,
+                    function: self.is_arrow(ty),
+                })
             }
             local => {
                 let ty = m.expr_ty.get(id.index())?;
@@ -130,7 +147,13 @@ impl Session {
                     Some(Res::Local(pat) | Res::Size(pat, _)) => Some(m.ast.pats[*pat].span),
                     _ => None,
                 };
-                Some(NameAt { span: e.span, text, doc: None, definition })
+                Some(NameAt {
+                    span: e.span,
+                    text,
+                    doc: None,
+                    definition,
+                    function: self.is_arrow(ty),
+                })
             }
         }
     }
@@ -139,7 +162,32 @@ impl Session {
         let def = self.db().def(id);
         let ty = def.scheme.as_ref().map_or("?".to_string(), |s| scheme(self.db(), s));
         let text = format!("{} : {ty}", def.name);
-        NameAt { span, text, doc: self.doc_of(id), definition: Some(def.span) }
+        let function = def.scheme.as_ref().is_some_and(|s| self.is_arrow(&s.ty));
+        NameAt { span, text, doc: self.doc_of(id), definition: Some(def.span), function }
+    }
+
+    fn is_arrow(&self, ty: &Ty) -> bool {
+        matches!(self.db().store.shallow(ty), Ty::Fun(_))
+    }
+
+    /// Whether values of a type can hold a Real.
+    fn mentions_real(&self, ty: &Ty) -> bool {
+        let db = self.db();
+        let (mut pending, mut seen) = (vec![ty.clone()], HashSet::new());
+        while let Some(ty) = pending.pop() {
+            let mut walk = Walk::of(&ty);
+            while let Some(ty) = walk.next(&db.store) {
+                match ty {
+                    Ty::Real => return true,
+                    Ty::Data(data, _) if seen.insert(data) => {
+                        let constructors = &db.data(data).constructors;
+                        pending.extend(constructors.iter().flat_map(|c| c.fields.iter().cloned()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        false
     }
 
     fn doc_of(&self, id: DefId) -> Option<String> {
@@ -313,7 +361,14 @@ impl Session {
                 let doc: Vec<&str> = ty.doc.iter().map(|line| line.as_str()).collect();
                 let doc = (!doc.is_empty()).then(|| doc.join("\n"));
                 let (name, kind) = (ty.name.name.clone(), SymbolKind::Type);
-                all.push(Symbol { name, kind, ty: None, doc, spans: [ty.name.span, ty.span] });
+                all.push(Symbol {
+                    name,
+                    kind,
+                    ty: None,
+                    differentiable: false,
+                    doc,
+                    spans: [ty.name.span, ty.span],
+                });
             }
         }
         all.extend(m.defs.iter().map(|id| self.symbol(*id)));
@@ -328,10 +383,19 @@ impl Session {
             Item::Def(item) => item.span,
             _ => def.span,
         };
-        let ty = def.scheme.as_ref().map(|s| scheme(db, s));
-        let function = ty.as_ref().is_some_and(|ty| ty.contains("->")) && !db.is_constant(id);
-        let kind = if function { SymbolKind::Function } else { SymbolKind::Constant };
-        Symbol { name: def.name.clone(), kind, ty, doc: self.doc_of(id), spans: [def.span, whole] }
+        let sides = match def.scheme.as_ref().map(|s| db.store.shallow(&s.ty)) {
+            Some(Ty::Fun(sides)) if !db.is_constant(id) => Some(sides),
+            _ => None,
+        };
+        Symbol {
+            name: def.name.clone(),
+            kind: if sides.is_some() { SymbolKind::Function } else { SymbolKind::Constant },
+            ty: def.scheme.as_ref().map(|s| scheme(db, s)),
+            differentiable: sides
+                .is_some_and(|sides| [&sides.0, &sides.1].iter().all(|ty| self.mentions_real(ty))),
+            doc: self.doc_of(id),
+            spans: [def.span, whole],
+        }
     }
 
     /// The names that can be used at a place: those of the module, of the prelude, of imports, and variables.
@@ -358,7 +422,14 @@ impl Session {
                 {
                     let ty = m.pat_ty.get(pat.index()).map(|ty| TypePrinter::new(db).ty(ty));
                     let (name, kind) = (name.clone(), SymbolKind::Variable);
-                    add(Symbol { name, kind, ty, doc: None, spans: nowhere });
+                    add(Symbol {
+                        name,
+                        kind,
+                        ty,
+                        differentiable: false,
+                        doc: None,
+                        spans: nowhere,
+                    });
                 }
             }
         }
@@ -367,15 +438,36 @@ impl Session {
             scope.values.values().for_each(|(id, _)| add(self.symbol(*id)));
             for name in scope.constructors.keys() {
                 let (name, kind) = (name.clone(), SymbolKind::Constructor);
-                add(Symbol { name, kind, ty: None, doc: None, spans: nowhere });
+                add(Symbol {
+                    name,
+                    kind,
+                    ty: None,
+                    differentiable: false,
+                    doc: None,
+                    spans: nowhere,
+                });
             }
             for name in scope.types.keys() {
                 let (name, kind) = (name.clone(), SymbolKind::Type);
-                add(Symbol { name, kind, ty: None, doc: None, spans: nowhere });
+                add(Symbol {
+                    name,
+                    kind,
+                    ty: None,
+                    differentiable: false,
+                    doc: None,
+                    spans: nowhere,
+                });
             }
             for name in scope.modules.keys() {
                 let (name, kind) = (name.clone(), SymbolKind::Module);
-                add(Symbol { name, kind, ty: None, doc: None, spans: nowhere });
+                add(Symbol {
+                    name,
+                    kind,
+                    ty: None,
+                    differentiable: false,
+                    doc: None,
+                    spans: nowhere,
+                });
             }
         }
         all.sort_by(|a, b| a.name.cmp(&b.name));

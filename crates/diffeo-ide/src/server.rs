@@ -437,11 +437,7 @@ impl CheckedText {
             }
             "codeLens" => {
                 let symbols = session.symbols(module);
-                let functions = symbols.iter().filter(|s| {
-                    s.kind == SymbolKind::Function
-                        && s.ty.as_ref().is_some_and(|ty| ty.contains("Real"))
-                });
-                functions.flat_map(|s| {
+                symbols.iter().filter(|s| s.differentiable).flat_map(|s| {
                     let lens = |title: &str, command: &str| {
                         json!({
                             "range": range(s.spans[0]),
@@ -623,7 +619,7 @@ fn signature(session: &Session, module: ModuleId, text: &str, at: usize) -> Valu
             '(' if depth == 0 => {
                 let Some(found) = session.at(module, i) else { return Value::Null };
                 let label = found.text.replace('\n', " ");
-                if !label.contains("->") {
+                if !found.function {
                     return Value::Null;
                 }
                 return json!({

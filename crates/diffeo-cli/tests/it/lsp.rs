@@ -212,6 +212,30 @@ fn types_definitions_and_uses() {
 }
 
 #[test]
+fn functions_of_reals_to_reals_have_lenses() {
+    let mut client = Client::new(&[]);
+    let uri = "untitled:a";
+    let text = "type Realm = North | South\n\
+                type Shape = Square(Real) | Pair(Shape, Shape)\n\
+                def area(r: Realm) -> Int = 1\n\
+                def side(s: Shape) -> Real = 1.0\n\
+                def count(s: Shape) -> Int = 1\n\
+                def name(x: Real) -> String = \"Real\"\n\
+                def twice(x) = x + x\n\
+                def each({xs}: {xs: [n]Real}) = {ys = [2.0 * x for x in xs]}\n";
+    client.open(uri, text);
+    let lenses = client.at("codeLens", uri, 0, 0);
+    let names: Vec<&str> = lenses
+        .as_array()
+        .expect("lenses")
+        .iter()
+        .filter(|lens| lens["command"]["command"] == "diffeo.checkDerivative")
+        .filter_map(|lens| lens["command"]["arguments"][1].as_str())
+        .collect();
+    assert_eq!(names, ["side", "twice", "each"]);
+}
+
+#[test]
 fn completion_knows_names_in_scope_and_members() {
     let mut client = Client::new(&[]);
     let uri = "untitled:a";
