@@ -17,7 +17,7 @@ pub fn read(json: &Json, ty: &Type) -> Result<OwnedValue, String> {
         (Type::Int, Json::Number(_)) => int(json).map(OwnedValue::Int),
         (Type::Bool, Json::Bool(b)) => Ok(OwnedValue::Bool(*b)),
         (Type::String, Json::String(text)) => Ok(text.clone().into()),
-        (Type::Array(element), Json::Array(_)) => array(json, element),
+        (Type::Array(_, element), Json::Array(_)) => array(json, element),
         (Type::Tuple(types), Json::Array(items)) if types.len() == items.len() => {
             let parts = items.iter().zip(types.iter()).enumerate();
             let parts = parts.map(|(i, (item, ty))| read(item, ty).map_err(|e| at(&i, &e)));
@@ -65,7 +65,7 @@ fn bool(json: &Json) -> Result<bool, String> {
 /// Arrays of numbers lie flat.
 fn array(json: &Json, element: &Type) -> Result<OwnedValue, String> {
     let (mut leaf, mut depth) = (element, 1);
-    while let Type::Array(inner) = leaf {
+    while let Type::Array(_, inner) = leaf {
         (leaf, depth) = (inner, depth + 1);
     }
     match leaf {

@@ -2,7 +2,7 @@
 
 use crate::error::misfit;
 use crate::plot::Plot;
-use diffeo::{Array, Type, Types, Value};
+use diffeo::{Array, Name, Type, Types, Value, Variant, WellKnown};
 use numpy::{
     Element, PyArrayDescrMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods,
 };
@@ -126,8 +126,8 @@ impl<'py> Given<'py> {
                 }
                 Ok(Value::Record(parts))
             }
-            Type::Array(element) => self.array(value, ty, element, path),
-            Type::Variant(name, args) => self.variant(value, ty, (name, args), path),
+            Type::Array(_, element) => self.array(value, ty, element, path),
+            Type::Variant(variant, args) => self.variant(value, ty, (variant, args), path),
             Type::Function(_) | Type::Parameter(_) => wrong(self, "functions cannot be given"),
         }
     }
@@ -173,7 +173,7 @@ impl<'py> Given<'py> {
         path: &ValuePath,
     ) -> PyResult<Value<'static>> {
         let (mut rank, mut scalar) = (1, element);
-        while let Type::Array(inner) = scalar {
+        while let Type::Array(_, inner) = scalar {
             (rank, scalar) = (rank + 1, inner);
         }
         if matches!(scalar, Type::Real | Type::Int | Type::Bool) {
@@ -269,7 +269,7 @@ impl<'py> Given<'py> {
     fn frame(
         &mut self,
         value: &Bound<'py, PyAny>,
-        fields: &[(std::sync::Arc<str>, Type)],
+        fields: &[(Name, Type)],
         path: &ValuePath,
     ) -> PyResult<Option<Value<'static>>> {
         let is_frame = value.hasattr("columns")? && value.hasattr("to_numpy")?;
@@ -284,7 +284,7 @@ impl<'py> Given<'py> {
             let column = match value.get_item(&**name) {
                 Ok(column) => column,
                 Err(_) => {
-                    let ty = Type::Array(std::sync::Arc::new(Type::Record(fields.into())));
+                    let ty = Type::array(Type::record(fields.to_vec()));
                     return self.wrong(value, &ty, path, &format!("there is no column {name}"));
                 }
             };
@@ -302,8 +302,8 @@ impl<'py> Given<'py> {
             let mut record = Vec::with_capacity(columns.len());
             for (name, ty, items) in &columns {
                 let at = path.step(format_args!("[{i}].{name}"));
-                let missing = matches!(ty, Type::Variant(maybe, _) if **maybe == *"Maybe")
-                    && items[i].extract::<f64>().is_ok_and(f64::is_nan);
+                let missing =
+                    ty.is(WellKnown::Maybe) && items[i].extract::<f64>().is_ok_and(f64::is_nan);
                 let part = match missing {
                     true => Value::Variant(Cow::Borrowed("Nothing"), Vec::new()),
                     false => self.value(&items[i], ty, &at)?,
@@ -319,15 +319,15 @@ impl<'py> Given<'py> {
         &mut self,
         value: &Bound<'py, PyAny>,
         ty: &Type,
-        (name, args): (&str, &[Type]),
+        (Variant { name, known, .. }, args): (&Variant, &[Type]),
         path: &ValuePath,
     ) -> PyResult<Value<'static>> {
         let constructors = self.types.constructors(ty).unwrap_or_default();
-        if let (true, Ok(plot)) = (name.ends_with("Plot"), value.cast::<Plot>()) {
+        if let (true, Ok(plot)) = (*known == Some(WellKnown::Plot), value.cast::<Plot>()) {
             return Ok(plot.get().value());
         }
         let given = value.getattr_opt("_diffeo_constructor")?;
-        if name == "List" && given.is_none() {
+        if *known == Some(WellKnown::List) && given.is_none() {
             if let (Some(items), [element]) = (sequence(value)?, args) {
                 let items = items.iter().enumerate();
                 let items: PyResult<Vec<Value<'static>>> = items
@@ -336,7 +336,7 @@ impl<'py> Given<'py> {
                 return Ok(Value::Array(items?));
             }
         }
-        if name == "Maybe" && given.is_none() {
+        if *known == Some(WellKnown::Maybe) && given.is_none() {
             let Some(inner) = args.first().filter(|_| !value.is_none()) else {
                 return Ok(Value::Variant(Cow::Borrowed("Nothing"), Vec::new()));
             };

@@ -360,7 +360,7 @@ impl PyFunction {
     }
 
     /// What it takes and gives, as nested tuples: `("tuple", (…))`, `("record", ((name, …), …))`,
-    /// `("array", rank, scalar)`, `("Real",)`, `("other", text)`.
+    /// `("array", (size, …), scalar)`, `("Real",)`, `("other", text)`; a size that is not known is `""`.
     fn _types<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let (from, to) = self.inner.sides();
         Ok((described(py, from)?, described(py, to)?))
@@ -390,12 +390,13 @@ fn described<'py>(py: Python<'py>, ty: &Type) -> PyResult<Bound<'py, PyAny>> {
         let types: PyResult<Vec<_>> = types.iter().map(|ty| described(py, ty)).collect();
         PyTuple::new(py, types?)
     };
-    let (mut rank, mut scalar) = (0, ty);
-    while let Type::Array(inner) = scalar {
-        (rank, scalar) = (rank + 1, inner);
+    let (mut sizes, mut scalar) = (Vec::new(), ty);
+    while let Type::Array(size, inner) = scalar {
+        sizes.push(size.to_string());
+        scalar = inner;
     }
     let other = || ("other", ty.to_string()).into_pyobject(py).map(|t| t.into_any());
-    Ok(match (rank, scalar) {
+    Ok(match (sizes.len(), scalar) {
         (0, Type::Tuple(types)) => ("tuple", all(types)?).into_pyobject(py)?.into_any(),
         (0, Type::Unit) => ("tuple", all(&[])?).into_pyobject(py)?.into_any(),
         (0, Type::Record(fields)) => {
@@ -407,7 +408,7 @@ fn described<'py>(py: Python<'py>, ty: &Type) -> PyResult<Bound<'py, PyAny>> {
         }
         (0, Type::Real | Type::Int | Type::Bool) => (ty.to_string(),).into_pyobject(py)?.into_any(),
         (_, Type::Real | Type::Int | Type::Bool) => {
-            ("array", rank, scalar.to_string()).into_pyobject(py)?.into_any()
+            ("array", PyTuple::new(py, sizes)?, scalar.to_string()).into_pyobject(py)?.into_any()
         }
         _ => other()?,
     })

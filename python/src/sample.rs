@@ -163,7 +163,7 @@ pub fn sample<'py>(
     let data = match fields.is_empty() && data.is_none() {
         true => Value::Record(Vec::new()),
         false => {
-            let ty = Type::Record(fields.into());
+            let ty = Type::record(fields);
             kept.value(data, &ty, &ValuePath(format!("the data of {name}")))?
         }
     };

@@ -261,7 +261,7 @@ fn given<'b>(
 ) -> Option<Value<'b>> {
     let mut rank = 0;
     let mut scalar = ty;
-    while let Type::Array(inner) = scalar {
+    while let Type::Array(_, inner) = scalar {
         (rank, scalar) = (rank + 1, inner);
     }
     if rank > 0 {

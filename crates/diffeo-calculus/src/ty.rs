@@ -47,6 +47,8 @@ pub enum WellKnown {
     Plot,
     /// Keys of random numbers.
     Key,
+    /// What values a parameter of a model takes.
+    Parameter,
 }
 
 /// The tags of the constructors of [`WellKnown::List`].
@@ -60,8 +62,8 @@ pub const JUST: u32 = 1;
 
 impl WellKnown {
     /// All of them.
-    pub const ALL: [WellKnown; 4] =
-        [WellKnown::List, WellKnown::Maybe, WellKnown::Plot, WellKnown::Key];
+    pub const ALL: [WellKnown; 5] =
+        [WellKnown::List, WellKnown::Maybe, WellKnown::Plot, WellKnown::Key, WellKnown::Parameter];
 
     /// Its word in the text of Core.
     pub fn word(self) -> &'static str {
@@ -70,6 +72,7 @@ impl WellKnown {
             WellKnown::Maybe => "maybe",
             WellKnown::Plot => "plot",
             WellKnown::Key => "key",
+            WellKnown::Parameter => "parameter",
         }
     }
 }

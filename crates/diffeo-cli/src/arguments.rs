@@ -3,7 +3,7 @@
 //! An entry is a constant, takes `()`, or takes a record, each field of which is a parameter.
 
 use diffeo::data::{left_out, read_argument, Field, Place, Target};
-use diffeo::{Entry, Limits};
+use diffeo::{Entry, Limits, Type};
 use diffeo_base::{closest, field_name, is_word, quoted, Diagnostic, Name, Span};
 use diffeo_calculus::names::unescape;
 use diffeo_calculus::ty::DataDecl;
@@ -30,7 +30,8 @@ pub fn argument(
         return no_parameters(entry, args).map(|()| None);
     };
     if let Ty::Record(fields) = &function.0 {
-        return record(entry, fields, args, "--arg", limits).map(Some);
+        let takes = entry.interface.ty.sides().0;
+        return record(entry, (fields, takes), args, "--arg", limits).map(Some);
     }
     // A session makes no entry of a function of anything else but `()`.
     no_parameters(entry, args).map(|()| Some(Value::Unit))
@@ -51,7 +52,7 @@ fn no_parameters(entry: &Entry, args: &[(String, String)]) -> Result<(), Argumen
 /// given is `Nothing`.
 pub fn record(
     entry: &Entry,
-    fields: &[(Name, Ty)],
+    (fields, interface): (&[(Name, Ty)], &Type),
     args: &[(String, String)],
     option: &str,
     limits: &Limits,
@@ -59,12 +60,13 @@ pub fn record(
     let datas = &entry.program.datas;
     let name = &entry.name;
     let written = |field: &Name| {
-        let text = entry.fields.iter().find(|(name, _)| name == field);
-        text.map_or("?", |(_, ty)| ty.as_str())
+        let text = entry.interface.fields.iter().find(|(name, _)| name == field);
+        let ty = || interface.field(field).map_or_else(String::new, Type::to_string);
+        text.map_or_else(ty, |(_, text)| text.clone())
     };
     let parameters = || {
-        let parameters: Vec<String> =
-            entry.fields.iter().map(|(n, ty)| format!("`{}: {ty}`", field_name(n))).collect();
+        let parameter = |n: &Name| format!("`{}: {}`", field_name(n), written(n));
+        let parameters: Vec<String> = fields.iter().map(|(n, _)| parameter(n)).collect();
         format!("the parameters of `{name}` are {}", parameters.join(", "))
     };
     let mut wrong = Vec::new();
@@ -115,8 +117,8 @@ pub fn record(
             values.extend(left_out(field, ty));
             continue;
         };
-        let orders = entry.orders.parameter.of(std::slice::from_ref(field));
-        let place = Field { name: field, ty, written: Some(written(field)), orders: &orders };
+        let (text_of_type, interface) = (written(field), interface.field(field));
+        let place = Field { name: field, ty, written: Some(&text_of_type), interface };
         match read(text, &place, datas, limits) {
             Ok(value) => values.push(value),
             Err(refusal) => {

@@ -14,8 +14,7 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
     let mut entries = Vec::new();
     for wanted in &args.entries {
         let entry = shell.callable(module, &wanted.name)?;
-        let signature = shell.session.signature(module, &wanted.name).unwrap_or_default();
-        entries.push(ExportRequest { entry, signature, derivative: wanted.derivative.clone() });
+        entries.push(ExportRequest { entry, derivative: wanted.derivative.clone() });
     }
     let mut clients = args.interfaces.clone();
     clients.dedup();

@@ -320,13 +320,9 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
             if outs.iter().all(|out| out.place.is_replaced()) {
                 shell.tidy("writing the result".to_string());
             }
-            let orders: Vec<_> =
-                outs.iter().map(|out| entry.orders.result.of(&out.names(ty))).collect();
-            let written: Vec<Output<'_>> = outs
-                .iter()
-                .zip(&orders)
-                .map(|(out, orders)| out.output(&value, ty, orders))
-                .collect();
+            let gives = entry.interface.ty.sides().1;
+            let written: Vec<Output<'_>> =
+                outs.iter().map(|out| out.output(&value, ty, gives)).collect();
             let limits = shell.setting.limits.clone();
             let check = move || limits.check().map_err(|bound| io::Error::other(bound.message()));
             write_results(&written, datas, &check).map_err(|error| {

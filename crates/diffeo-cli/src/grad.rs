@@ -228,15 +228,16 @@ pub fn given(
     };
     let named: Vec<Option<(String, String)>> =
         at.iter().map(|text| field_and_value(text, fields)).collect();
+    let interface = function.entry.interface.ty.sides().0;
     match (&function.from, at) {
         (Ty::Record(fields), _) if named.iter().all(Option::is_some) => {
             let named: Vec<(String, String)> = named.into_iter().flatten().collect();
-            record(&function.entry, fields, &named, "--at", limits)
+            record(&function.entry, (fields, interface), &named, "--at", limits)
         }
         (_, [text]) if named[0].is_none() => {
             let written = Some(function.written.0.as_str());
-            let orders = function.entry.orders.parameter.of(&[]);
-            let field = Field { name: "--at", ty: &function.from, written, orders: &orders };
+            let interface = Some(interface);
+            let field = Field { name: "--at", ty: &function.from, written, interface };
             let datas = &function.entry.program.datas;
             read(text, &field, datas, limits)
         }

@@ -1,7 +1,8 @@
 //! From `--out FILE` and `--out NAME=FILE` to places: for the whole result, and for fields of it.
 
 use diffeo::data::{Output, Place, Target};
-use diffeo_base::{closest, Diagnostic, Name, Span};
+use diffeo::Type;
+use diffeo_base::{closest, Diagnostic, Span};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use std::path::{Path, PathBuf};
@@ -24,28 +25,16 @@ impl OutputPlace {
         })
     }
 
-    /// The names of the fields that lead to it.
-    pub fn names(&self, result: &Ty) -> Vec<Name> {
-        let (mut ty, mut names) = (result, Vec::new());
-        for i in &self.path {
-            let Ty::Record(fields) = ty else { break };
-            let Some((name, field)) = fields.get(*i) else { break };
-            names.push(name.clone());
-            ty = field;
-        }
-        names
-    }
-
-    /// The part of the result that is written, with the orders of its fields.
-    pub fn output<'a>(
-        &'a self,
-        result: &'a Value,
-        ty: &'a Ty,
-        orders: &'a [Vec<Name>],
-    ) -> Output<'a> {
+    /// The part of the result that is written, which is of this type, in Core and in the interface.
+    pub fn output<'a>(&'a self, result: &'a Value, ty: &'a Ty, interface: &'a Type) -> Output<'a> {
         let part = |value: &'a Value, i: &usize| value.fields().get(*i).unwrap_or(value);
         let value = self.path.iter().fold(result, part);
-        Output { place: &self.place, value, ty: self.ty(ty), orders }
+        let field = |ty: &'a Type, i: &usize| match ty {
+            Type::Record(fields) => fields.get(*i).map_or(ty, |(_, ty)| ty),
+            _ => ty,
+        };
+        let interface = Some(self.path.iter().fold(interface, field));
+        Output { place: &self.place, value, ty: self.ty(ty), interface }
     }
 }
 

@@ -73,29 +73,19 @@ fn data(
     definitions.extend(args.predict.as_deref());
     let (mut left, mut fields) = (args.args.clone(), Vec::new());
     for (i, name) in definitions.into_iter().enumerate() {
-        let mut entry: Entry = shell.callable(module, name)?;
+        let entry: Entry = shell.callable(module, name)?;
         let Ty::Fun(function) = entry.ty.clone() else { continue };
-        let record_of = |ty: &Ty| match ty {
-            Ty::Record(fields) => Some(fields.to_vec()),
-            _ => None,
+        let takes = entry.interface.ty.sides().0;
+        let (ty, interface) = match (&function.0, name == args.parameters) {
+            (ty, true) => (Some(ty), Some(takes)),
+            (Ty::Tuple(parts), false) => (parts.get(1), takes.arguments().get(1)),
+            (_, false) => (None, None),
         };
-        let parameters = (name == args.parameters).then_some(&function.0);
-        let taken = match (&function.0, parameters) {
-            (_, Some(ty)) => record_of(ty),
-            (Ty::Tuple(parts), None) => parts.get(1).and_then(record_of),
-            _ => None,
-        };
-        let mut taken = taken.unwrap_or_default();
+        let (Some(Ty::Record(taken)), Some(interface)) = (ty, interface) else { continue };
+        let mut taken = taken.to_vec();
         taken.retain(|(name, _)| {
             !fields.iter().any(|(known, _): &(String, _)| *name == known.as_str())
         });
-        entry.fields = taken
-            .iter()
-            .map(|(name, _)| {
-                let text = wanted.iter().find(|(known, _)| *name == **known);
-                (name.clone(), text.map_or(String::new(), |(_, ty)| ty.to_string()))
-            })
-            .collect();
         // What no definition takes is told once.
         let own: Vec<(String, String)> = left
             .iter()
@@ -107,13 +97,16 @@ fn data(
             .collect();
         left.retain(|arg| !own.contains(arg));
         let limits = shell.setting.limits.clone();
-        let value = record(&entry, &taken, &own, "--arg", &limits).map_err(|why| match why {
-            ArgumentRefusal::Usage(diagnostics) => shell.usage(&diagnostics),
-            ArgumentRefusal::Input(diagnostics) => {
-                shell.report(&diagnostics);
-                Stop::Refused
-            }
-        })?;
+        let value =
+            record(&entry, (&taken, interface), &own, "--arg", &limits).map_err(
+                |why| match why {
+                    ArgumentRefusal::Usage(diagnostics) => shell.usage(&diagnostics),
+                    ArgumentRefusal::Input(diagnostics) => {
+                        shell.report(&diagnostics);
+                        Stop::Refused
+                    }
+                },
+            )?;
         let ty = Ty::Record(taken.into());
         if let Value::Record(found) = diffeo::from_core(&value, &ty, &entry.program.datas) {
             fields.extend(found.into_iter().map(|(name, value)| (name.into_owned(), value)));

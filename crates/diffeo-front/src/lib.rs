@@ -9,6 +9,7 @@ pub mod display;
 mod elaborate;
 mod exhaustive;
 mod infer;
+pub mod interface;
 pub mod library;
 mod message;
 pub mod query;
@@ -17,5 +18,6 @@ mod session;
 pub mod types;
 
 pub use db::ModuleId;
+pub use interface::Interface;
 pub use message::{Message, Note, Place};
-pub use session::{Differentiable, Entry, LoadError, Modes, Orders, Session, Signature, SizeNames};
+pub use session::{Differentiable, Entry, LoadError, Modes, Session};

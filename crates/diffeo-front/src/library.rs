@@ -18,6 +18,7 @@ pub fn well_known(module: &str, name: &str) -> Option<WellKnown> {
         ("prelude", "Maybe") => Some(WellKnown::Maybe),
         ("plot", "Plot") => Some(WellKnown::Plot),
         ("random", "Key") => Some(WellKnown::Key),
+        ("bayes", "Parameter") => Some(WellKnown::Parameter),
         _ => None,
     }
 }

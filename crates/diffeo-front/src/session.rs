@@ -5,13 +5,13 @@
 
 mod differentiable;
 mod interactive;
-mod orders;
+mod interface;
 mod rules;
 mod show;
-mod signature;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::TypePrinter;
+use crate::interface::Interface;
 use crate::types::{Ty as Inferred, Walk};
 use crate::{declare, elaborate, exhaustive, infer, library, resolve};
 use diffeo_base::{closest, deep, Diagnostic, FileId, Name, SourceMap, Span};
@@ -23,8 +23,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 pub use differentiable::{Differentiable, Modes};
-pub use orders::Orders;
-pub use signature::{Signature, SizeNames};
 
 /// Programs being worked on: their sources, what was found out about them, and the messages. A copy of a new
 /// session is made faster than another one.
@@ -98,13 +96,8 @@ pub struct Entry {
     pub name: Name,
     /// Where the name is defined.
     pub span: Span,
-    /// The type of its parameter as the user writes it.
-    pub parameter: Option<String>,
-    /// The names and types of the fields of a record parameter, as the user writes them, in source
-    /// order of the annotation's fields sorted by name.
-    pub fields: Vec<(Name, String)>,
-    /// The fields of records in the orders in which the program has them.
-    pub orders: Orders,
+    /// What hosts see of it.
+    pub interface: Rc<Interface>,
 }
 
 impl Default for Session {
@@ -490,14 +483,10 @@ impl Session {
             self.db.report(d);
             return None;
         }
-        let parameter = from.as_ref().map(|t| printer.ty(t));
-        let fields = match from.as_ref().map(|t| self.db.store.shallow(t)) {
-            Some(Inferred::Record(fs)) => {
-                fs.iter().map(|(n, t)| (n.clone(), printer.ty(t))).collect()
-            }
-            None | Some(Inferred::Unit) => Vec::new(),
-            Some(_) => {
-                let text = parameter.clone().unwrap_or_default();
+        match from.as_ref().map(|t| (t, self.db.store.shallow(t))) {
+            None | Some((_, Inferred::Record(_) | Inferred::Unit)) => {}
+            Some((from, _)) => {
+                let text = printer.ty(from);
                 let ty = TypePrinter::new(&self.db).ty(&scheme.ty);
                 let at = self.db.def_span(def);
                 let d = if name == "it" {
@@ -516,11 +505,18 @@ impl Session {
                 self.db.report(d);
                 return None;
             }
-        };
+        }
         let (program, global) = self.elaborated(def)?;
+        self.entry_of(def, Rc::new(program), global)
+    }
+
+    /// An elaborated definition with its interface.
+    fn entry_of(&self, def: DefId, program: Rc<Program>, global: GlobalId) -> Option<Entry> {
+        let info = self.db.def(def);
+        let (span, name) = (info.span, info.name.clone());
         let ty = program.globals[global.0 as usize].ty.clone();
-        let (program, orders) = (Rc::new(program), self.orders(def));
-        Some(Entry { program, global, ty, name, span, parameter, fields, orders })
+        let interface = Rc::new(self.interface(def, &ty, &program)?);
+        Some(Entry { program, global, ty, name, span, interface })
     }
 
     /// Several entry points of a module, as [`Session::entry`] has them, in one program: a constant that several of them
@@ -533,20 +529,13 @@ impl Session {
         }
         self.db.diagnostics = said;
         let scope = &self.db.module(module).scope.values;
-        let wanted: Vec<_> = entries
-            .iter()
-            .filter_map(|entry| scope.get(&entry.name))
-            .map(|(def, _)| {
-                let count = self.db.def(*def).scheme.as_ref().map_or(0, |s| s.vars.len());
-                (*def, vec![Inferred::Unit; count])
-            })
-            .collect();
+        let defs: Vec<DefId> =
+            entries.iter().filter_map(|e| scope.get(&e.name)).map(|(def, _)| *def).collect();
+        let wanted: Vec<_> = defs.iter().map(|def| (*def, self.open(*def))).collect();
         let Some((program, ids)) = self.elaborated_all(&wanted) else { return Vec::new() };
         let program = Rc::new(program);
-        for (entry, global) in entries.iter_mut().zip(ids) {
-            (entry.program, entry.global) = (program.clone(), global);
-        }
-        entries
+        let entry = |(def, id): (DefId, GlobalId)| self.entry_of(def, program.clone(), id);
+        defs.into_iter().zip(ids).filter_map(entry).collect()
     }
 
     /// A definition of a type without variables, elaborated; what is wrong with it goes to
@@ -572,19 +561,20 @@ impl Session {
             return None;
         }
         let def = self.definition(module, name)?;
-        let info = self.db.def(def);
-        let (span, name) = (info.span, info.name.clone());
         let (program, global) = self.elaborated(def)?;
-        let ty = program.globals[global.0 as usize].ty.clone();
-        let (program, orders) = (Rc::new(program), self.orders(def));
-        Some(Entry { program, global, ty, name, span, parameter: None, fields: Vec::new(), orders })
+        self.entry_of(def, Rc::new(program), global)
     }
 
     /// The Core of a definition, unless it is too large, which goes to the messages.
     fn elaborated(&mut self, def: DefId) -> Option<(Program, GlobalId)> {
-        let count = self.db.def(def).scheme.as_ref().map_or(0, |s| s.vars.len());
-        let (program, ids) = self.elaborated_all(&[(def, vec![Inferred::Unit; count])])?;
+        let (program, ids) = self.elaborated_all(&[(def, self.open(def))])?;
         Some((program, ids[0]))
+    }
+
+    /// The types for what the type of a definition leaves open.
+    fn open(&self, def: DefId) -> Vec<Inferred> {
+        let count = self.db.def(def).scheme.as_ref().map_or(0, |s| s.vars.len());
+        vec![Inferred::Unit; count]
     }
 
     /// The same for several definitions, each at types for what its scheme quantifies.

@@ -4,10 +4,12 @@
 //! (quantified by a scheme; elaboration replaces it). Sizes have their own variables; a known size
 //! that meets an unknown one becomes unknown, because nothing is checked there.
 
+mod fields;
 mod unify;
 mod walk;
 
 use diffeo_base::{deep, Name, Span};
+pub use fields::{FieldOrder, Fields};
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::rc::Rc;
@@ -44,8 +46,8 @@ pub enum Ty {
     Unit,
     /// At least two components.
     Tuple(Rc<[Ty]>),
-    /// Fields sorted by name.
-    Record(Rc<[(Name, Ty)]>),
+    /// A record.
+    Record(Rc<Fields<Ty>>),
     /// An array.
     Array(Size, Rc<Ty>),
     /// A variant type.
@@ -60,6 +62,11 @@ impl Ty {
     /// `from -> to`
     pub fn fun(from: Ty, to: Ty) -> Ty {
         Ty::Fun(Rc::new((from, to)))
+    }
+
+    /// A record of fields as the program writes them.
+    pub fn record(written: Vec<(Name, Ty)>, from: FieldOrder) -> Ty {
+        Ty::Record(Rc::new(Fields::new(written, from)))
     }
 
     /// `[size]element`

@@ -123,7 +123,7 @@ pub(crate) fn run(
     let program = entries.first().map_or_else(Rc::default, |entry| entry.program.clone());
     let mut machine = Machine::new(program, options);
     for entry in &entries {
-        if !entry.fields.is_empty() {
+        if !entry.interface.fields.is_empty() {
             said.push(with_parameters(entry));
             continue;
         }
@@ -199,7 +199,8 @@ fn laid_out(text: String) -> String {
 }
 
 fn with_parameters(entry: &Entry) -> Diagnostic {
-    let fields: Vec<String> = entry.fields.iter().map(|(n, t)| format!("`{n}: {t}`")).collect();
+    let fields: Vec<String> =
+        entry.interface.fields.iter().map(|(n, t)| format!("`{n}: {t}`")).collect();
     let message = format!("`{}` has parameters: {}", entry.name, fields.join(", "));
     Diagnostic::error("parameters", entry.span, message)
         .help("here no files and arguments are read: define the parameters in the program, or a `main` without them")

@@ -184,7 +184,7 @@ fn pointed(
         let name = &entry.name;
         let message = format!("this form is that of a run: at which point of `{name}`?");
         let help = format!("give it as an expression above, or define `def {name}_at = …`");
-        let takes = entry.parameter.iter().map(|ty| format!("`{name}` takes {ty}"));
+        let takes = entry.interface.parameter.iter().map(|ty| format!("`{name}` takes {ty}"));
         let mut d = Diagnostic::error("argument", entry.span, message).help(help);
         d.notes.extend(takes);
         return Err(vec![d]);

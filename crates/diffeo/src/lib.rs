@@ -20,7 +20,7 @@ mod sample;
 mod session;
 pub mod show;
 
-pub use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
+pub use diffeo_base::{Diagnostic, Name, Severity, SourceMap, Span};
 pub use diffeo_calculus::eval::leftovers;
 pub use diffeo_calculus::eval::{
     Event, Exceeded, Kinks, Limits, MemoryLimit, Options, Progress, RuntimeError,
@@ -28,13 +28,13 @@ pub use diffeo_calculus::eval::{
 pub use diffeo_codegen::engine::Cpu;
 pub use diffeo_codegen::llvm::also_look_in as also_look_for_llvm_in;
 pub use diffeo_front::{
-    library, Differentiable, Entry, LoadError, Message, ModuleId, Note, Orders, Place,
+    library, Differentiable, Entry, Interface, LoadError, Message, ModuleId, Note, Place,
 };
 #[doc(hidden)]
 pub use host::{from_core, to_core};
 pub use host::{
     Array, Error, FromDiffeo, Function, HostOptions, Lines, Mismatch, Program, Report, Reports,
-    Spelling, ToDiffeo, Type, Types, Value,
+    Spelling, ToDiffeo, Type, Types, Value, Variant, WellKnown,
 };
 pub use sample::{
     Approximation, Chain, Method, Names, SampleOptions, Samples, Step, Steps, Summary, Variable,

@@ -143,11 +143,16 @@ impl Session {
         error: &RuntimeError,
     ) -> Diagnostic {
         let mut d = error.to_diagnostic();
-        if d.code == "size-mismatch" && error.trace.is_empty() && !entry.fields.is_empty() {
-            let fields: Vec<String> =
-                entry.fields.iter().map(|(n, t)| format!("`{}: {t}`", field_name(n))).collect();
+        if d.code == "size-mismatch" && error.trace.is_empty() && !entry.interface.fields.is_empty()
+        {
+            let fields: Vec<String> = entry
+                .interface
+                .fields
+                .iter()
+                .map(|(n, t)| format!("`{}: {t}`", field_name(n)))
+                .collect();
             d = d.note(format!("`{}` takes {}", entry.name, fields.join(", ")));
-            let given = arg.map_or(&[][..], Value::fields).iter().zip(&entry.fields);
+            let given = arg.map_or(&[][..], Value::fields).iter().zip(&entry.interface.fields);
             let given: Vec<String> = given
                 .filter(|(value, _)| matches!(value, Value::Array(_)))
                 .map(|(value, (name, _))| format!("`{}` {}", field_name(name), sizes(value)))

@@ -7,7 +7,6 @@ order. Rows under ``vmap`` go through Diffeo's threads.
 
 import ctypes
 import functools
-import re
 
 import jax
 import jax.numpy as jnp
@@ -48,7 +47,7 @@ class _Call:
 
 
 def _leaves(described, path=""):
-    """The leaves of a type: rank and scalar of each."""
+    """The leaves of a type: the sizes, as names or numbers, and the scalar of each."""
     what = described[0]
     if what == "tuple":
         return [leaf for i, part in enumerate(described[1]) for leaf in _leaves(part, f"{path}[{i}]")]
@@ -58,7 +57,7 @@ def _leaves(described, path=""):
         return [(described[1], described[2])]
     if what == "other":
         raise ArgumentError(f"diffeo.jax: {path or 'it'} is of type {described[1]}, which is no array of numbers")
-    return [(0, what)]
+    return [((), what)]
 
 
 def _structure(described, leaves):
@@ -69,18 +68,6 @@ def _structure(described, leaves):
     if what == "record":
         return {name: _structure(part, leaves) for name, part in described[1]}
     return next(leaves)
-
-
-def _sizes(signature):
-    """The names of the sizes of each leaf that a signature mentions, before and behind its last arrow."""
-    depth, at = 0, None
-    for i, c in enumerate(signature):
-        depth += (c in "([{") - (c in ")]}")
-        if depth == 0 and signature.startswith("->", i):
-            at = i
-    sides = (signature[:at], signature[at + 2 :]) if at is not None else ("", signature)
-    leaf = re.compile(r"((?:\[[^\]]*\])*)\s*\b(?:Real|Int|Bool)\b")
-    return [[re.findall(r"\[([^\]]*)\]", sizes) for sizes in leaf.findall(side)] for side in sides]
 
 
 primitive = Primitive("diffeo_call")
@@ -266,17 +253,16 @@ def function(f, out=None):
     """
     taken, gives = f._types()
     leaves_in, leaves_out = _leaves(taken), _leaves(gives)
-    named_in, named_out = _sizes(f.type_)
 
     def shapes(given):
         known = {}
-        for names, shape in zip(named_in, given):
+        for (names, _), shape in zip(leaves_in, given):
             known.update(zip(names, shape))
+        known.pop("", None)
         found = []
-        for i, (rank, _) in enumerate(leaves_out):
-            names = named_out[i] if i < len(named_out) else []
+        for names, _ in leaves_out:
             shape = [int(name) if name.isdigit() else known.get(name) for name in names]
-            if len(shape) != rank or None in shape:
+            if None in shape:
                 if out is None:
                     raise ArgumentError(
                         f"diffeo.jax: the sizes of the result of {f.__name__} : {f.type_} are not those of arguments: "
@@ -294,11 +280,11 @@ def function(f, out=None):
         if len(operands) != len(leaves_in):
             raise ArgumentError(f"{f.__name__} : {f.type_} takes {len(leaves_in)} arrays, {len(operands)} were given")
         arrays = []
-        for i, (x, (rank, kind)) in enumerate(zip(operands, leaves_in)):
+        for i, (x, (names, kind)) in enumerate(zip(operands, leaves_in)):
             x = jnp.asarray(x)
-            if x.ndim != rank:
+            if x.ndim != len(names):
                 raise ArgumentError(
-                    f"array {i} of {f.__name__} : {f.type_} has {rank} indices, an array of shape {x.shape} was given"
+                    f"array {i} of {f.__name__} : {f.type_} has {len(names)} indices, an array of shape {x.shape} was given"
                 )
             if kind == "Real" and jnp.issubdtype(x.dtype, jnp.complexfloating):
                 raise ArgumentError(f"array {i} of {f.__name__} : {f.type_} is of Reals, {x.dtype} was given")

@@ -5,7 +5,7 @@
 //! functions that need them pass on. A constant is known by where it is defined and by its name, which has its type arguments. What
 //! holds functions is computed anew at each input.
 
-use diffeo::{Entry, Session};
+use diffeo::{Entry, Interface, Session};
 use diffeo_base::{deep, Name, Span};
 use diffeo_calculus::term::{
     next_variable, Binder, Global, GlobalId, Lit, Program, Term, TermKind, Var,
@@ -73,9 +73,7 @@ impl Constants {
                     ty: global.ty.clone(),
                     name: global.name.clone(),
                     span: global.span,
-                    parameter: None,
-                    fields: Vec::new(),
-                    orders: entry.orders.clone(),
+                    interface: Rc::new(Interface::of_core(&global.ty, &program.datas)),
                 };
                 let (own, argument) = self.with_argument(own);
                 if let Some(value) = run(&own, argument) {

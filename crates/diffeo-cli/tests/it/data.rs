@@ -302,6 +302,41 @@ fn types_with_the_same_fields_keep_their_own_orders() {
 }
 
 #[test]
+fn the_type_of_a_table_says_its_order_not_another_of_the_same_fields() {
+    let types = "type A = {x: Real, y: Real}\ntype B = {y: Real, x: Real}\n";
+    for (main, value, written) in [
+        ("def use(t: [n]B) = t[0].x\ndef main({table}) = use(table)", "2.0", None),
+        ("def use(t: [n]A) = t[0].x\ndef main({table}) = use(table)", "1.0", None),
+        ("def use(t: [n]{y: Real, x: Real}) = t[0].x\ndef main({table}) = use(table)", "2.0", None),
+        (
+            "def main({table}: {table: Maybe[[n]B]}) = case table of { Just(t) -> t[0].x | Nothing -> 0.0 }",
+            "2.0",
+            None,
+        ),
+        (
+            "def same(t: [n]B) = t\ndef main({table}) = {t = same(table)}",
+            "",
+            Some("y,x\n1.0,2.0\n"),
+        ),
+        (
+            "def same(t: [n]A) = t\ndef main({table}) = {t = same(table)}",
+            "",
+            Some("x,y\n1.0,2.0\n"),
+        ),
+        ("def main({table}: {table: [n]A}) = {t = let (s: [n]B) = table in s}", "", Some("y,x\n2.0,1.0\n")),
+    ] {
+        let folder = Folder::new().with("a.deo", format!("{types}{main}\n")).with("t.csv", "1,2\n");
+        let out: &[&str] = if written.is_some() { &["--out", "t=o.csv"] } else { &[] };
+        let args = [&["run", "a.deo", "--arg", "table=t.csv:header=no"], out].concat();
+        folder.run(&args).prints(value);
+        if let Some(written) = written {
+            let found = std::fs::read_to_string(folder.0.join("o.csv")).expect("a file");
+            assert_eq!(found, written, "{main}");
+        }
+    }
+}
+
+#[test]
 fn tables_of_the_book_are_read_by_the_program() {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/book/data");
     let folder = Folder::new()

@@ -145,7 +145,7 @@ fn what_is_wrong_with_the_command_line() {
     let folder = folder();
     folder
         .run(&["sample", "m.deo", "--arg", Y])
-        .fails(2, &["the parameter `sigma: []Real` of `log_density` is missing", "--arg sigma=…"]);
+        .fails(2, &["the parameter `sigma: [n]Real` of `log_density` is missing", "--arg sigma=…"]);
     folder
         .run(&["sample", "m.deo", "--arg", Y, "--arg", SIGMA, "--arg", "z=1"])
         .fails(2, &["`log_density` has no parameter `z`"]);

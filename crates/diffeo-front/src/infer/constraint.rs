@@ -5,7 +5,9 @@
 
 use super::error::Because;
 use super::Infer;
-use crate::types::{Clash, DataIdx, Made, Nest, Size, Touch, Ty, TyVar, TypeClass, Walk, Why};
+use crate::types::{
+    Clash, DataIdx, FieldOrder, Made, Nest, Size, Touch, Ty, TyVar, TypeClass, Walk, Why,
+};
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{deep, field_name, Diagnostic, Name, Span};
 use diffeo_syntax::ast::Ident;
@@ -719,7 +721,7 @@ impl Infer<'_> {
                 let (ty, fields) = (ty.clone(), fields.clone());
                 if self.db.store.open_var(&ty).is_some() {
                     self.constraints[i] = Constraint::Done;
-                    let _ = self.store().unify(&ty, &Ty::Record(fields.into()));
+                    let _ = self.store().unify(&ty, &Ty::record(fields, FieldOrder::Value));
                     return true;
                 }
             }

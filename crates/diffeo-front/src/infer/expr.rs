@@ -5,7 +5,7 @@ use super::error::{Because, LoneArgument};
 use super::pattern::payload;
 use super::{duplicate_field, Infer};
 use crate::db::{DefId, Res};
-use crate::types::{instantiate_params, Scheme, Size, Ty, TypeClass};
+use crate::types::{instantiate_params, FieldOrder, Scheme, Size, Ty, TypeClass};
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{deep, Diagnostic, Name, Span};
 use diffeo_syntax::ast::{
@@ -278,8 +278,7 @@ impl Infer<'_> {
             }
             out.push((field.name.clone(), ty));
         }
-        out.sort_by(|a, b| a.0.cmp(&b.0));
-        Ty::Record(out.into())
+        Ty::record(out, FieldOrder::Value)
     }
 
     /// The common type of the elements of an array or (freely sized) list.

@@ -3,7 +3,9 @@
 use super::Infer;
 use crate::db::{Db, ModuleId, SizeRes, TypeRef};
 use crate::library;
-use crate::types::{instantiate, DataIdx, Made, Shared, Size, Store, Ty, TypeClass, Walk};
+use crate::types::{
+    instantiate, DataIdx, FieldOrder, Made, Shared, Size, Store, Ty, TypeClass, Walk,
+};
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{deep, field_name, Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Module, Path, SizeExpr, TypeId, TypeKind};
@@ -44,8 +46,7 @@ fn lowered(cx: &mut dyn Meaning, of: &mut Lowering<'_>, id: TypeId) -> Ty {
                     let t = lowered(cx, of, *t);
                     out.push((field.name.clone(), t));
                 }
-                out.sort_by(|a, b| a.0.cmp(&b.0));
-                Ty::Record(out.into())
+                Ty::record(out, FieldOrder::Type)
             }
             TypeKind::Array(size, element) => {
                 let size = match size {

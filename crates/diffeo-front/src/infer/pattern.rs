@@ -107,7 +107,6 @@ impl Infer<'_> {
                     });
                     self.pattern(*p, &t);
                 }
-                parts.sort_by(|a, b| a.0.cmp(&b.0));
                 self.add(Constraint::RecordPattern { ty: ty.clone(), fields: parts });
             }
             PatKind::Con { arg, path } => {

@@ -94,10 +94,6 @@ impl Session {
             return None;
         };
         let written = (printer.ty(&own.0), printer.ty(&own.1));
-        let fields = match self.db.store.shallow(&own.0) {
-            Inferred::Record(fs) => fs.iter().map(|(n, t)| (n.clone(), printer.ty(t))).collect(),
-            _ => Vec::new(),
-        };
         let (from, to) = (function.0.clone(), function.1.clone());
         let point_args = match point {
             Some(point) => Some((point, self.at_point(&name, (&from, &written.0), point)?)),
@@ -128,13 +124,9 @@ impl Session {
         }
         wanted.extend(point_args);
         let (program, ids) = self.elaborated_all(&wanted)?;
-        let ty = program.globals[ids[0].0 as usize].ty.clone();
-        let Ty::Fun(types) = &ty else { return None };
+        let entry = self.entry_of(def, Rc::new(program), ids[0])?;
+        let Ty::Fun(types) = &entry.ty else { return None };
         let (from, to) = (types.0.clone(), types.1.clone());
-        let program = Rc::new(program);
-        let parameter = Some(written.0.clone());
-        let orders = self.orders(def);
-        let entry = Entry { program, global: ids[0], ty, name, span, parameter, fields, orders };
         let modes = Modes { reverse: ids[1], forward: ids[2], taylor: ids[3], line: ids[4] };
         Some(Differentiable { entry, from, to, written, point: ids.get(5).copied(), modes })
     }

@@ -92,7 +92,7 @@ impl Ty {
                 if fs.iter().zip(&new).all(|((_, old), new)| same(old, new)) {
                     return Ok(self.clone());
                 }
-                Ty::Record(fs.iter().zip(new).map(|((n, _), t)| (n.clone(), t)).collect())
+                Ty::Record(Rc::new(fs.with_types(new)))
             }
             Ty::Array(s, t) => match of(t)? {
                 new if same(t, &new) => Ty::Array(*s, t.clone()),
@@ -214,7 +214,7 @@ impl Shared {
     pub fn one(&mut self, ty: Ty) -> Ty {
         let parts: Vec<Part> = ty.parts().map(Ty::part).collect();
         let names = match &ty {
-            Ty::Record(fs) => fs.iter().map(|(n, _)| n.clone()).collect(),
+            Ty::Record(fs) => fs.written().map(|(n, _)| n.clone()).collect(),
             _ => Vec::new(),
         };
         let kind = match ty.part() {

@@ -5,6 +5,7 @@ use super::place::Format;
 use diffeo_base::Name;
 use diffeo_calculus::ty::{DataDecl, Ty, WellKnown, NOTHING};
 use diffeo_calculus::value::Value;
+use diffeo_front::interface::Type;
 
 /// The T of `Maybe[T]`.
 pub(super) fn maybe<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<&'t Ty> {
@@ -55,15 +56,21 @@ pub(super) enum TableLayout<'t> {
 }
 
 impl TableLayout<'_> {
-    /// The order in which the fields are declared, if one of these orders is theirs.
-    pub fn order<'o>(&self, orders: &'o [Vec<Name>]) -> Option<&'o [Name]> {
-        let (TableLayout::Records(fields) | TableLayout::Columns(fields)) = self else {
-            return None;
+    /// The order in which the program writes the fields, by the interface's type of the table.
+    pub fn order(&self, interface: Option<&Type>) -> Option<Vec<Name>> {
+        let interface = match interface? {
+            ty @ Type::Variant(_, args) if ty.is(WellKnown::Maybe) => args.first()?,
+            ty => ty,
         };
-        let is_theirs = |order: &&Vec<Name>| {
-            order.len() == fields.len() && fields.iter().all(|(name, _)| order.contains(name))
+        let fields = match (self, interface) {
+            (TableLayout::Columns(_), Type::Record(fields)) => fields,
+            (TableLayout::Records(_), Type::Array(_, element)) => match &**element {
+                Type::Record(fields) => fields,
+                _ => return None,
+            },
+            _ => return None,
         };
-        orders.iter().find(is_theirs).map(Vec::as_slice)
+        Some(fields.written().map(|(name, _)| name.clone()).collect())
     }
 }
 

@@ -95,7 +95,7 @@ fn bridgestan(
         }
     };
     let (wanted, place) = *density;
-    let (name, written) = (&wanted.entry.name, &wanted.signature.ty);
+    let (name, written) = (&wanted.entry.name, &wanted.entry.interface.text);
     let first = match &wanted.entry.ty {
         Ty::Fun(sides) if sides.1 == Ty::Real => first_parameter(wanted),
         _ => None,
@@ -122,7 +122,7 @@ fn bridgestan(
             if !all && takes(other) != first_parameter(wanted) {
                 let message = format!(
                     "`{}` cannot report what `{name}` takes: it is {}, and `{name}` is {written}",
-                    other.entry.name, other.signature.ty
+                    other.entry.name, other.entry.interface.text
                 );
                 let help = "it takes the parameters of the log density, and its data or none";
                 return Err(refused(Some(other), message, help));
@@ -143,7 +143,7 @@ fn bridgestan(
 /// The type of the first parameter of a function.
 fn first_parameter(wanted: &ExportRequest) -> Option<Ty> {
     let Ty::Fun(sides) = &wanted.entry.ty else { return None };
-    let count = wanted.signature.parameters.len();
+    let count = wanted.entry.interface.parameters.len();
     match &sides.0 {
         Ty::Tuple(parts) if parts.len() == count => parts.first().cloned(),
         Ty::Unit => None,

@@ -13,11 +13,10 @@ use crate::pipeline::{self, Backend, PassRun, Timing};
 use crate::SourceMap;
 use diffeo_base::{closest, Diagnostic, Span};
 use diffeo_calculus::outside::{asked, derivative_by};
-use diffeo_calculus::print::print_type;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::{Program, Ty};
 use diffeo_codegen::c::library::library;
-use diffeo_front::{Entry, Signature};
+use diffeo_front::Entry;
 use std::rc::Rc;
 use values::{values, Sides};
 
@@ -32,8 +31,6 @@ pub use interfaces::Client;
 pub struct ExportRequest {
     /// The function.
     pub entry: Entry,
-    /// How the program writes it.
-    pub signature: Signature,
     /// The derivative of it, if that is what is wanted.
     pub derivative: Option<Derivative>,
 }
@@ -110,7 +107,7 @@ impl LibraryFunction {
             name: name.to_string(),
             program: program.clone(),
             global: *global,
-            sides: Sides::new(&wanted.entry, &wanted.signature),
+            sides: Sides::new(&wanted.entry),
         }
     }
 
@@ -174,13 +171,16 @@ impl Exports<'_> {
         let lowered = pipeline::flat_with(program, *global, options, &mut see)
             .map_err(|unsupported| unsupported.to_diagnostic(span))?;
         let mut about = vec![if *name == *wanted.entry.name.as_str() {
-            format!("{name} : {}", wanted.signature.ty)
+            format!("{name} : {}", wanted.entry.interface.text)
         } else {
-            format!("{name}, a derivative of {} : {}", wanted.entry.name, wanted.signature.ty)
+            format!(
+                "{name}, a derivative of {} : {}",
+                wanted.entry.name, wanted.entry.interface.text
+            )
         }];
-        if !wanted.signature.doc.is_empty() {
+        if !wanted.entry.interface.doc.is_empty() {
             about.push(String::new());
-            about.extend(wanted.signature.doc.iter().map(|line| line.trim().to_string()));
+            about.extend(wanted.entry.interface.doc.iter().map(|line| line.trim().to_string()));
         }
         let module = pipeline::timed_low(lowered.module, Backend::C.lowering(), self.times);
         self.exports.push(Export { about, name: name.clone(), module, params, results });
@@ -221,10 +221,11 @@ impl Exports<'_> {
 /// Where parameters of these names are among those of a function.
 fn places(wanted: &ExportRequest, names: &[String]) -> Result<Vec<usize>, Box<Diagnostic>> {
     let known: Vec<&str> =
-        wanted.signature.parameters.iter().flatten().map(|name| name.as_str()).collect();
+        wanted.entry.interface.parameters.iter().flatten().map(|name| name.as_str()).collect();
     let place = |name: &String| {
         let found = wanted
-            .signature
+            .entry
+            .interface
             .parameters
             .iter()
             .position(|known| known.as_ref().is_some_and(|known| *known == name.as_str()));
@@ -242,12 +243,8 @@ fn places(wanted: &ExportRequest, names: &[String]) -> Result<Vec<usize>, Box<Di
 }
 
 fn without(wanted: &ExportRequest, what: Asked) -> Box<Diagnostic> {
-    let Entry { name, ty, program, span, .. } = &wanted.entry;
-    let ty = match wanted.signature.ty.as_str() {
-        "" => print_type(ty, program),
-        written => written.to_string(),
-    };
-    let message = format!("`{name}` has no {}: it is {ty}", told(what));
+    let Entry { name, interface, span, .. } = &wanted.entry;
+    let message = format!("`{name}` has no {}: it is {}", told(what), interface.text);
     Box::new(Diagnostic::error("not-for-c", *span, message).help(match what {
         Asked::Gradient if matches!(wanted.entry.ty, Ty::Fun(_)) => {
             "gradients are of functions to Real: ask for `vjp`"

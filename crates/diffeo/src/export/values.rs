@@ -3,19 +3,19 @@
 use diffeo_base::Name;
 use diffeo_calculus::outside::{Asked, By};
 use diffeo_calculus::term::{Binder, Term, TermKind};
-use diffeo_calculus::typing::jet_type;
 use diffeo_calculus::Ty;
 use diffeo_codegen::c::library::ValueNames;
-use diffeo_front::{Entry, Signature, SizeNames};
+use diffeo_front::interface::Type;
+use diffeo_front::Entry;
+use std::sync::Arc;
 
 /// A parameter or a result.
 #[derive(Clone)]
 pub struct ExportedValue {
     /// Its name.
     pub name: String,
-    pub ty: Ty,
-    /// The sizes of each of its values, as the program calls them.
-    pub sizes: Vec<SizeNames>,
+    /// Its type, with the sizes of arrays as the program calls them.
+    pub ty: Type,
 }
 
 /// What a function takes and gives.
@@ -30,23 +30,20 @@ pub struct Sides {
 
 impl Sides {
     /// What a function takes and gives.
-    pub fn new(entry: &Entry, signature: &Signature) -> Sides {
-        let (from, to) = match &entry.ty {
-            Ty::Fun(sides) => (Some(&sides.0), &sides.1),
+    pub fn new(entry: &Entry) -> Sides {
+        let interface = &entry.interface;
+        let (from, to) = match &interface.ty {
+            Type::Function(sides) => (Some(&sides.0), &sides.1),
             ty => (None, ty),
         };
-        let mut sizes = signature.takes.iter().cloned();
-        let mut part = |name: String, ty: &Ty| {
-            let sizes = sizes.by_ref().take(leaf_count(ty)).collect();
-            ExportedValue { name, ty: ty.clone(), sizes }
+        let part = |name: String, ty: &Type| ExportedValue { name, ty: ty.clone() };
+        let names = match &entry.ty {
+            Ty::Fun(sides) if interface.parameters.is_empty() => bound(entry, &sides.0),
+            _ => interface.parameters.clone(),
         };
-        let names = match from {
-            Some(from) if signature.parameters.is_empty() => bound(entry, from),
-            _ => signature.parameters.clone(),
-        };
-        let types: &[Ty] = match from {
+        let types: &[Type] = match from {
             None => &[],
-            Some(Ty::Tuple(parts)) if names.len() == parts.len() => parts,
+            Some(Type::Tuple(parts)) if names.len() == parts.len() => parts,
             Some(ty) => std::slice::from_ref(ty),
         };
         let mut takes = Vec::new();
@@ -56,7 +53,7 @@ impl Sides {
             let name = names.get(i).filter(|_| names.len() == types.len()).and_then(Option::as_ref);
             match (name, ty) {
                 (Some(name), ty) => takes.push(part(name.to_string(), ty)),
-                (None, Ty::Record(fields)) => {
+                (None, Type::Record(fields)) => {
                     fields.iter().for_each(|(name, ty)| takes.push(part(name.to_string(), ty)));
                 }
                 (None, ty) if types.len() == 1 => takes.push(part("x".to_string(), ty)),
@@ -64,9 +61,7 @@ impl Sides {
             }
             counts.push(takes.len() - before);
         }
-        let gives =
-            ExportedValue { name: "result".into(), ty: to.clone(), sizes: signature.gives.clone() };
-        Sides { takes, gives: vec![gives], counts }
+        Sides { takes, gives: vec![part("result".into(), to)], counts }
     }
 
     /// Those of a derivative.
@@ -76,11 +71,7 @@ impl Sides {
         match what {
             Asked::Gradient => Sides { takes, gives: [gives, bars].concat(), counts },
             Asked::Gradients => {
-                let each = |part: ExportedValue| {
-                    let sizes = part.sizes.into_iter();
-                    let sizes = sizes.map(|s| [vec![String::new()], s].concat()).collect();
-                    ExportedValue { ty: Ty::array(part.ty), sizes, ..part }
-                };
+                let each = |part: ExportedValue| ExportedValue { ty: Type::array(part.ty), ..part };
                 let bars = bars.into_iter().map(each).collect();
                 Sides { takes, gives: [gives, bars].concat(), counts }
             }
@@ -96,11 +87,7 @@ impl Sides {
                 Sides { takes: [takes, dots].concat(), gives: [gives, out].concat(), counts }
             }
             Asked::Jet { .. } => {
-                let jet = |part: ExportedValue| {
-                    let add = |s: SizeNames| [s, vec![String::new()]].concat();
-                    let sizes = part.sizes.into_iter().map(add).collect();
-                    ExportedValue { ty: jet_type(&part.ty), sizes, ..part }
-                };
+                let jet = |part: ExportedValue| ExportedValue { ty: jet(&part.ty), ..part };
                 let jets = |parts: Vec<ExportedValue>| parts.into_iter().map(jet).collect();
                 Sides { takes: jets(takes), gives: jets(gives), counts }
             }
@@ -163,18 +150,23 @@ fn ending(parts: &[ExportedValue], with: &str) -> Vec<ExportedValue> {
     parts.iter().map(named).collect()
 }
 
-/// How many values the values of a type consist of.
-fn leaf_count(ty: &Ty) -> usize {
-    fn count(ty: &Ty, rank: usize) -> usize {
-        match ty {
-            Ty::Unit if rank == 0 => 0,
-            Ty::Tuple(parts) => parts.iter().map(|part| count(part, rank)).sum(),
-            Ty::Record(fields) => fields.iter().map(|(_, part)| count(part, rank)).sum(),
-            Ty::Array(element) => count(element, rank + 1),
-            _ => 1,
-        }
+/// The type of jets: an array of coefficients for each Real.
+fn jet(ty: &Type) -> Type {
+    match ty {
+        Type::Real => Type::array(Type::Real),
+        Type::Tuple(parts) => Type::Tuple(parts.iter().map(jet).collect()),
+        Type::Record(fields) => Type::Record(Arc::new(
+            fields.with_types(fields.iter().map(|(_, ty)| jet(ty)).collect()),
+        )),
+        Type::Array(size, element) => Type::Array(size.clone(), Arc::new(jet(element))),
+        Type::Unit
+        | Type::Int
+        | Type::Bool
+        | Type::String
+        | Type::Variant(..)
+        | Type::Function(_)
+        | Type::Parameter(_) => ty.clone(),
     }
-    count(ty, 0)
 }
 
 /// The values that parameters or results consist of, in the order of Flat.
@@ -184,8 +176,7 @@ fn leaf_count(ty: &Ty) -> usize {
 pub fn values(parts: &[ExportedValue]) -> Result<Vec<ValueNames>, String> {
     let mut leaves = Leaves::default();
     for part in parts {
-        let mut sizes = part.sizes.iter();
-        leaves.add(vec![part.name.clone()], &part.ty, 0, &mut sizes)?;
+        leaves.add(vec![part.name.clone()], &part.ty, &mut Vec::new())?;
     }
     Ok(leaves.values)
 }
@@ -198,14 +189,9 @@ struct Leaves {
 }
 
 impl Leaves {
-    /// The values of a type, below so many arrays.
-    fn add(
-        &mut self,
-        path: Vec<String>,
-        ty: &Ty,
-        rank: usize,
-        sizes: &mut std::slice::Iter<'_, SizeNames>,
-    ) -> Result<(), String> {
+    /// The values of a type, within arrays of these sizes.
+    fn add(&mut self, path: Vec<String>, ty: &Type, sizes: &mut Vec<String>) -> Result<(), String> {
+        let rank = sizes.len();
         self.shared = self.shared.min(rank);
         let name = || path.join("_");
         let within = |step: String| {
@@ -214,27 +200,30 @@ impl Leaves {
             path
         };
         match ty {
-            Ty::Unit if rank == 0 => {}
-            Ty::String if rank > 0 => return Err(format!("`{}` is an array of texts", name())),
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Unit | Ty::String => {
-                let sizes = sizes.next().cloned().unwrap_or_default();
-                self.values.push(ValueNames { path, shared: self.shared, sizes });
+            Type::Unit if rank == 0 => {}
+            Type::String if rank > 0 => return Err(format!("`{}` is an array of texts", name())),
+            Type::Real | Type::Int | Type::Bool | Type::Unit | Type::String => {
+                self.values.push(ValueNames { path, shared: self.shared, sizes: sizes.clone() });
                 self.shared = rank;
             }
-            Ty::Tuple(parts) => {
+            Type::Tuple(parts) => {
                 for (i, part) in parts.iter().enumerate() {
-                    self.add(within(i.to_string()), part, rank, sizes)?;
+                    self.add(within(i.to_string()), part, sizes)?;
                 }
             }
-            Ty::Record(fields) => {
+            Type::Record(fields) => {
                 for (field, ty) in fields.iter() {
-                    self.add(within(field.to_string()), ty, rank, sizes)?;
+                    self.add(within(field.to_string()), ty, sizes)?;
                 }
             }
-            Ty::Array(element) => self.add(path, element, rank + 1, sizes)?,
-            Ty::Data(..) => return Err(format!("`{}` is a variant", name())),
-            Ty::Fun(_) => return Err(format!("`{}` is a function", name())),
-            Ty::Param(_) => return Err(format!("the type of `{}` is not known", name())),
+            Type::Array(size, element) => {
+                sizes.push(size.to_string());
+                self.add(path, element, sizes)?;
+                sizes.pop();
+            }
+            Type::Variant(..) => return Err(format!("`{}` is a variant", name())),
+            Type::Function(_) => return Err(format!("`{}` is a function", name())),
+            Type::Parameter(_) => return Err(format!("the type of `{}` is not known", name())),
         }
         Ok(())
     }

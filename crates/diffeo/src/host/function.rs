@@ -21,8 +21,9 @@ use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::confined::Confined;
 use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
 use diffeo_codegen::llvm;
-use diffeo_front::{Entry, Message, Orders};
+use diffeo_front::{Entry, Message};
 use std::num::NonZeroUsize;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -181,7 +182,7 @@ struct Inner {
     /// Where it is among the definitions of the world.
     place: usize,
     name: String,
-    signature: String,
+    text: String,
     ty: Type,
     types: Types,
     options: HostOptions,
@@ -216,7 +217,7 @@ impl Function {
     pub(super) fn new(
         program: &Program,
         options: HostOptions,
-        find: impl FnOnce(&mut World) -> Result<(Entry, String), Error> + Send,
+        find: impl FnOnce(&mut World) -> Result<Entry, Error> + Send,
     ) -> Result<Function, Error> {
         if options.engine == Engine::Llvm {
             llvm::library().map_err(|why| {
@@ -224,19 +225,19 @@ impl Function {
                 Error::new("engine", message)
             })?;
         }
-        let (place, name, signature, ty, types) = program.world.with(|world| {
-            let (entry, signature) = find(world)?;
-            let datas = &entry.program.datas;
-            let (name, ty) = (entry.name.to_string(), Type::new(&entry.ty, datas));
-            let types = Types::new(datas);
+        let (place, name, text, ty, types) = program.world.with(|world| {
+            let entry = find(world)?;
+            let (name, interface) = (entry.name.to_string(), &entry.interface);
+            let (text, ty) = (interface.text.clone(), interface.ty.clone());
+            let types = Types::new(&entry.program.datas);
             world.definitions.push(Definition { entry, machine: None });
-            Ok((world.definitions.len() - 1, name, signature, ty, types))
+            Ok((world.definitions.len() - 1, name, text, ty, types))
         })?;
         Ok(Function(Arc::new(Inner {
             program: program.clone(),
             place,
             name,
-            signature,
+            text,
             ty,
             types,
             options,
@@ -253,7 +254,7 @@ impl Function {
 
     /// Its type, as the language writes it.
     pub fn signature(&self) -> &str {
-        &self.0.signature
+        &self.0.text
     }
 
     /// Its type.
@@ -268,10 +269,7 @@ impl Function {
 
     /// The types of what it takes and gives; both the type itself for a constant.
     pub fn sides(&self) -> (&Type, &Type) {
-        match &self.0.ty {
-            Type::Function(f) => (&f.0, &f.1),
-            ty => (ty, ty),
-        }
+        self.0.ty.sides()
     }
 
     /// The program that it belongs to.
@@ -284,10 +282,8 @@ impl Function {
     /// # Errors
     /// The engine is LLVM, and there is none.
     pub fn with(&self, options: HostOptions) -> Result<Function, Error> {
-        let (place, signature) = (self.0.place, self.0.signature.clone());
-        Function::new(&self.0.program, options, move |world| {
-            Ok((world.definitions[place].entry.clone(), signature))
-        })
+        let place = self.0.place;
+        Function::new(&self.0.program, options, |world| Ok(world.definitions[place].entry.clone()))
     }
 
     /// The options of its calls.
@@ -393,12 +389,9 @@ impl Function {
                 make(entry).map_err(|why| Error::new("entry-type", message(&why)))?;
             let ty = program.globals[global.0 as usize].ty.clone();
             let name = diffeo_base::Name::from(format!("{name}({})", entry.name));
-            let signature = Type::new(&ty, &program.datas).signature();
-            let (span, fields) = (entry.span, Vec::new());
-            let program = std::rc::Rc::new(program);
-            let orders = Orders::default();
-            let entry = Entry { program, global, ty, name, span, parameter: None, fields, orders };
-            Ok((entry, signature))
+            let interface = Rc::new(diffeo_front::Interface::of_core(&ty, &program.datas));
+            let (program, span) = (Rc::new(program), entry.span);
+            Ok(Entry { program, global, ty, name, span, interface })
         })
     }
 

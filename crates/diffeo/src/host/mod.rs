@@ -25,14 +25,14 @@ mod convert;
 mod function;
 mod repeated;
 mod spelling;
-mod ty;
 mod value;
 
 pub use convert::{FromDiffeo, Mismatch, ToDiffeo};
+pub use diffeo_calculus::ty::WellKnown;
+pub use diffeo_front::interface::{Type, Types, Variant};
 pub use function::{Function, HostOptions, Lines, Report, Reports};
 pub(crate) use repeated::{Repeated, Undefined};
 pub use spelling::Spelling;
-pub use ty::{Type, Types};
 pub use value::{Array, Value};
 
 use crate::session::Session;
@@ -287,17 +287,13 @@ impl Program {
 }
 
 impl World {
-    fn entry(&mut self, name: &str) -> Result<(Entry, String), Error> {
+    fn entry(&mut self, name: &str) -> Result<Entry, Error> {
         self.entry_of(self.module, name)
     }
 
-    fn entry_of(&mut self, module: ModuleId, name: &str) -> Result<(Entry, String), Error> {
+    fn entry_of(&mut self, module: ModuleId, name: &str) -> Result<Entry, Error> {
         match self.session.callable(module, name) {
-            Some(entry) => {
-                let line = self.session.show_types(module, Some(name));
-                let signature = line.trim_end().split_once(" : ").map_or("", |(_, ty)| ty);
-                Ok((entry, signature.to_string()))
-            }
+            Some(entry) => Ok(entry),
             None => Err(Error { messages: messages(&mut self.session) }),
         }
     }

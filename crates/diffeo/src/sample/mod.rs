@@ -378,7 +378,7 @@ impl Program {
     ///
     /// # Errors
     /// The definitions make no model.
-    pub fn model_data(&self, names: Names<'_>) -> Result<Vec<(Arc<str>, crate::Type)>, Error> {
+    pub fn model_data(&self, names: Names<'_>) -> Result<Vec<(crate::Name, crate::Type)>, Error> {
         Ok(ModelDefinitions::new(self, names, &HostOptions::default())?.data())
     }
 }

@@ -6,9 +6,9 @@
 //! the transforms of `std/bayes.deo` before these definitions.
 
 use crate::host::{Error, Function, HostOptions, Program, Type, Value};
-use diffeo_base::closest;
+use diffeo_base::{closest, Name};
+use diffeo_calculus::ty::WellKnown;
 use std::fmt::Write;
-use std::sync::Arc;
 
 /// The names under which expressions see modules of the library; nothing in a program is called so.
 const MODULES: &[(&str, &str)] = &[("bayes'", "bayes"), ("random'", "random")];
@@ -127,7 +127,7 @@ impl Support {
     }
 
     fn ty(&self) -> Type {
-        self.sizes().iter().fold(Type::Real, |ty, _| Type::Array(Arc::new(ty)))
+        self.sizes().iter().fold(Type::Real, |ty, _| Type::array(ty))
     }
 
     /// The pair of value and log Jacobian, made of the Reals of `x'` from `at` on.
@@ -196,7 +196,7 @@ pub(super) struct ModelDefinitions {
     parameters: Option<Function>,
     predict: Option<Predict>,
     /// The names and types of the density's parameters.
-    fields: Vec<(Arc<str>, Type)>,
+    fields: Vec<(Name, Type)>,
     takes_data: bool,
 }
 
@@ -235,7 +235,7 @@ fn wrong(message: String, help: &str) -> Error {
 const FORM: &str = "a log density takes a record of parameters, and perhaps a record of data, and gives a Real: `def log_density(p: {mean: Real, sd: Real}, d: {y: [n]Real}) -> Real = …`";
 
 /// The fields of a record.
-fn record(ty: &Type) -> Option<&[(Arc<str>, Type)]> {
+fn record(ty: &Type) -> Option<&[(Name, Type)]> {
     match ty {
         Type::Record(fields) => Some(fields),
         _ => None,
@@ -281,9 +281,8 @@ impl ModelDefinitions {
                 Type::Function(f) => (Some(&f.0), &f.1),
                 ty => (None, ty),
             };
-            let is_kind =
-                |ty: &Type| matches!(ty, Type::Variant(name, _) if &**name == "Parameter");
-            let kinds = record(gives).is_some_and(|f| f.iter().all(|(_, ty)| is_kind(ty)));
+            let is_kind = |(_, ty): &(Name, Type)| ty.is(WellKnown::Parameter);
+            let kinds = record(gives).is_some_and(|fields| fields.iter().all(is_kind));
             if !kinds || takes.is_some_and(|ty| record(ty).is_none()) {
                 let message = format!(
                     "`{}` is {}, but it is to say what values parameters take",
@@ -301,8 +300,8 @@ impl ModelDefinitions {
     }
 
     /// The names and types of all data that the definitions take.
-    pub fn data(&self) -> Vec<(Arc<str>, Type)> {
-        let mut all: Vec<(Arc<str>, Type)> = Vec::new();
+    pub fn data(&self) -> Vec<(Name, Type)> {
+        let mut all: Vec<(Name, Type)> = Vec::new();
         for taken in self.takers() {
             for (name, ty) in taken {
                 if !all.iter().any(|(known, _)| known == name) {
@@ -314,7 +313,7 @@ impl ModelDefinitions {
     }
 
     /// The fields of the data that each definition takes.
-    fn takers(&self) -> Vec<&[(Arc<str>, Type)]> {
+    fn takers(&self) -> Vec<&[(Name, Type)]> {
         let density = match self.takes_data {
             true => self.density.sides().0.arguments().get(1).and_then(record),
             false => None,
@@ -406,7 +405,7 @@ impl ModelDefinitions {
     }
 
     /// Each parameter with what values it takes, in the order of the names.
-    fn kinds(&self, data: &Value<'_>) -> Result<Vec<(Arc<str>, Support)>, Error> {
+    fn kinds(&self, data: &Value<'_>) -> Result<Vec<(Name, Support)>, Error> {
         let name = self.density.name();
         let Some(function) = &self.parameters else {
             return self
@@ -417,7 +416,7 @@ impl ModelDefinitions {
                     ty => Err(wrong(
                         format!("nothing says what values the parameter `{field}: {ty}` of `{name}` takes"),
                         &format!("define `parameters`, a record with a `Parameter` of the module `bayes` for each: `def parameters = {{{field} = bayes.{}}}`", match ty {
-                            Type::Array(_) => "Array(3, bayes.Free)",
+                            Type::Array(..) => "Array(3, bayes.Free)",
                             _ => "Free",
                         }),
                     )),
@@ -498,7 +497,7 @@ impl Predict {
                 format!("no predictions: `{}` is {}", function.name(), function.signature());
             wrong(message, "it takes the parameters as the log density does, and perhaps a record of data and a `random.Key`, and gives a record of numbers and arrays")
         };
-        let is_key = |ty: &Type| matches!(ty, Type::Variant(name, _) if &**name == "Key");
+        let is_key = |ty: &Type| ty.is(WellKnown::Key);
         let (first, rest) = match from {
             Type::Tuple(parts) => (&parts[0], &parts[1..]),
             ty => (ty, &[][..]),
@@ -513,7 +512,7 @@ impl Predict {
         fn numbers(ty: &Type) -> bool {
             match ty {
                 Type::Real | Type::Int | Type::Bool => true,
-                Type::Array(of) => numbers(of),
+                Type::Array(_, of) => numbers(of),
                 _ => false,
             }
         }
@@ -529,7 +528,7 @@ impl Predict {
 /// The fields of a record that a type has.
 fn part(data: &Value<'_>, ty: Option<&Type>) -> Result<Value<'static>, Error> {
     let fields = ty.and_then(record).unwrap_or(&[]);
-    let field = |(name, _): &(Arc<str>, Type)| {
+    let field = |(name, _): &(Name, Type)| {
         let value = data.field(name).cloned().unwrap_or(Value::Unit);
         (name.to_string().into(), value.into_owned())
     };

@@ -199,10 +199,10 @@ fn evaluate(session: &Session, entry: &Entry, command: &Command) -> ExampleOutco
                 for (name, ty) in fields.iter() {
                     let given = command.args.iter().find(|(arg, _)| *name == arg.as_str());
                     let (_, text) = given.unwrap_or_else(|| panic!("no `--arg {name}=…`"));
-                    let written = entry.fields.iter().find(|(field, _)| field == name);
+                    let written = entry.interface.fields.iter().find(|(field, _)| field == name);
                     let written = written.map(|(_, ty)| ty.as_str());
-                    let orders = entry.orders.parameter.of(std::slice::from_ref(name));
-                    let field = Field { name, ty, written, orders: &orders };
+                    let interface = entry.interface.ty.sides().0.field(name);
+                    let field = Field { name, ty, written, interface };
                     match read_argument(text, &field, datas, &|| Ok(())) {
                         Ok(value) => values.push(value),
                         Err(error) => outcome.diagnostics.push(error.to_diagnostic(datas)),

@@ -214,7 +214,7 @@ fn data_that_are_missing_or_too_many_are_named() {
     };
     let text = told(Value::record([("scale", 0.5.into())]));
     assert!(
-        text.contains("the data of `with_data` lack `places: []{name: String, x: Real}`"),
+        text.contains("the data of `with_data` lack `places: [n]{name: String, x: Real}`"),
         "{text}"
     );
     let places = || Value::Array(Vec::new());
@@ -239,11 +239,11 @@ fn what_is_no_model_is_refused_with_what_to_do() {
             "vector",
             "missing",
             &[
-                "nothing says what values the parameter `x: []Real` of `vector` takes",
+                "nothing says what values the parameter `x: [n]Real` of `vector` takes",
                 "define `parameters`",
             ],
         ),
-        ("vector", "one", &["the parameter `x` is Real in `one`, but `vector` takes []Real"]),
+        ("vector", "one", &["the parameter `x` is Real in `one`, but `vector` takes [n]Real"]),
         ("normal", "other", &["`other` says nothing of the parameter `x` of `normal`"]),
         ("normal", "crossed", &["no Real is between the bounds"]),
         ("normal", "no_kinds", &["it is to say what values parameters take"]),

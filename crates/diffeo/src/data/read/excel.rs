@@ -72,7 +72,7 @@ pub(super) fn read(
     };
     let mut table = Table::new(sheet, &options);
     let mut column = Column::new(ty);
-    table.read(&layout, field.order(&layout), &mut column)?;
+    table.read(&layout, field.order(&layout).as_deref(), &mut column)?;
     Ok(column.into_value().ok_or(Problem::Empty)?)
 }
 

@@ -33,6 +33,7 @@ use content::content;
 use diffeo_base::Name;
 use diffeo_calculus::ty::{DataDecl, Ty, JUST};
 use diffeo_calculus::value::Value;
+use diffeo_front::interface::Type;
 use input::Input;
 use std::cell::Cell;
 use std::io;
@@ -49,13 +50,13 @@ pub struct Field<'a> {
     pub ty: &'a Ty,
     /// The type as the program writes it, sizes included, for messages.
     pub written: Option<&'a str>,
-    /// The fields of records in the order in which the program declares them, for tables without a header.
-    pub orders: &'a [Vec<Name>],
+    /// Its type in the interface of the program, with the order of fields, for tables without a header.
+    pub interface: Option<&'a Type>,
 }
 
 impl<'a> Field<'a> {
-    fn order(&self, layout: &TableLayout<'_>) -> Option<&'a [Name]> {
-        layout.order(self.orders)
+    fn order(&self, layout: &TableLayout<'_>) -> Option<Vec<Name>> {
+        layout.order(self.interface)
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 
 fn diagnostic(text: &str, ty: &Ty) -> Option<diffeo_base::Diagnostic> {
     let datas = datas();
-    let field = Field { name: "x", ty, written: None, orders: &[] };
+    let field = Field { name: "x", ty, written: None, interface: None };
     read_argument(text, &field, &datas, &|| Ok(())).err().map(|e| e.to_diagnostic(&datas))
 }
 

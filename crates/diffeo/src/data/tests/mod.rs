@@ -68,9 +68,12 @@ fn pair(a: Ty, b: Ty) -> Ty {
 /// The JSON of what is read, or the message without the part that all messages have.
 fn read(text: &str, ty: &Ty) -> String {
     let datas = datas();
-    match read_argument(text, &Field { name: "x", ty, written: None, orders: &[] }, &datas, &|| {
-        Ok(())
-    }) {
+    match read_argument(
+        text,
+        &Field { name: "x", ty, written: None, interface: None },
+        &datas,
+        &|| Ok(()),
+    ) {
         Ok(value) => {
             let mut out = Vec::new();
             to_json(&mut out, &value, ty, &datas).expect("writing to memory");
@@ -86,20 +89,22 @@ fn read(text: &str, ty: &Ty) -> String {
 
 fn help(text: &str, ty: &Ty) -> Option<String> {
     let datas = datas();
-    let read =
-        read_argument(text, &Field { name: "x", ty, written: None, orders: &[] }, &datas, &|| {
-            Ok(())
-        });
+    let read = read_argument(
+        text,
+        &Field { name: "x", ty, written: None, interface: None },
+        &datas,
+        &|| Ok(()),
+    );
     read.err().and_then(|error| error.to_diagnostic(&datas).help)
 }
 
 /// Writes what a JSON text holds to a place; the message of a failure.
 fn write(place: &str, text: &str, ty: &Ty) -> Result<(), String> {
     let datas = datas();
-    let field = Field { name: "x", ty, written: None, orders: &[] };
+    let field = Field { name: "x", ty, written: None, interface: None };
     let value = read_argument(text, &field, &datas, &|| Ok(())).expect("sound JSON");
     let place = Place::of(place).expect("a name with a format");
-    let output = Output { place: &place, value: &value, ty, orders: &[] };
+    let output = Output { place: &place, value: &value, ty, interface: None };
     write_results(&[output], &datas, &|| Ok(()))
         .map_err(|error| error.to_diagnostic(&datas).message)
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::data::read_argument as argument;
+use diffeo_front::interface::Type;
 
 fn real() -> Ty {
     Ty::array(Ty::Real)
@@ -117,7 +118,7 @@ fn a_wrong_option_is_answered_with_what_there_is() {
     }
     // Whatever is wrong with options is wrong usage.
     let ty = real();
-    let field = Field { name: "x", ty: &ty, written: None, orders: &[] };
+    let field = Field { name: "x", ty: &ty, written: None, interface: None };
     for place in [":foo=1", ":skip=x", ":skip=1:skip=1", ":decimal=comma"] {
         let error = argument(&format!("{path}{place}"), &field, &datas(), &|| Ok(()));
         assert!(error.expect_err("wrong").is_usage(), "{place}");
@@ -251,7 +252,7 @@ fn what_stands_for_a_missing_cell_is_nothing() {
     assert!(folder.read("t.csv", "1\n-\n", &real()).ends_with("but it is `-`, a missing value"));
     let path = folder.file("t.csv", "a\n1\n?\n");
     let ty = Ty::array(record([("a", Ty::Real)]));
-    let field = Field { name: "x", ty: &ty, written: None, orders: &[] };
+    let field = Field { name: "x", ty: &ty, written: None, interface: None };
     let error = argument(&path, &field, &datas(), &|| Ok(())).expect_err("no number");
     let message = error.to_diagnostic(&datas());
     assert!(message.notes.iter().any(|note| note.contains("`N/A`") && note.contains("`:na=…`")));
@@ -327,8 +328,10 @@ fn a_table_may_be_given_where_it_may_be_left_out() {
 fn columns_stand_in_the_order_of_the_declaration() {
     let folder = Folder::new();
     let ty = Ty::array(record([("a", Ty::Real), ("b", Ty::Real)]));
-    let orders = [vec![Name::new("x")], vec![Name::new("b"), Name::new("a")]];
-    let field = Field { name: "x", ty: &ty, written: None, orders: &orders };
+    let fields = ["b", "a"].map(|name| (Name::new(name), Type::Real));
+    let interface = Type::array(Type::record(fields.to_vec()));
+    let interface = Some(&interface);
+    let field = Field { name: "x", ty: &ty, written: None, interface };
     let path = folder.file("t.csv", "1,2\n");
     let read_as =
         |field: &Field<'_>| argument(&format!("{path}:header=no"), field, &datas(), &|| Ok(()));
@@ -336,11 +339,11 @@ fn columns_stand_in_the_order_of_the_declaration() {
     let mut json = Vec::new();
     to_json(&mut json, &value, &ty, &datas()).expect("memory");
     assert_eq!(String::from_utf8_lossy(&json), r#"[{"a":2.0,"b":1.0}]"#);
-    let unknown = read_as(&Field { orders: &[], ..field }).expect_err("no order");
+    let unknown = read_as(&Field { interface: None, ..field }).expect_err("no order");
     assert!(unknown.to_diagnostic(&datas()).message.ends_with("which column is which field"));
     let out = folder.0.join("o.csv").display().to_string();
     let place = Place::of(&out).expect("a place");
-    let output = Output { place: &place, value: &value, ty: &ty, orders: &orders };
+    let output = Output { place: &place, value: &value, ty: &ty, interface };
     write_results(&[output], &datas(), &|| Ok(())).expect("a file");
     assert_eq!(std::fs::read_to_string(out).expect("the file"), "b,a\n1.0,2.0\n");
 }
@@ -489,11 +492,11 @@ fn files_are_written_all_or_none() {
     let (path, old) = (folder.0.join("a.csv"), folder.file("old.json", "old"));
     let place = |path: &std::path::Path| Place::of(&path.display().to_string()).expect("a place");
     let ty = Ty::array(Ty::Int);
-    let field = Field { name: "x", ty: &ty, written: None, orders: &[] };
+    let field = Field { name: "x", ty: &ty, written: None, interface: None };
     let value = argument("[1, 2]", &field, &datas(), &|| Ok(())).expect("numbers");
     let places = [place(&path), place(old.as_ref()), place(&folder.0.join("none/b.csv"))];
     let outputs =
-        places.each_ref().map(|place| Output { place, value: &value, ty: &ty, orders: &[] });
+        places.each_ref().map(|place| Output { place, value: &value, ty: &ty, interface: None });
     assert!(write_results(&outputs, &datas(), &|| Ok(())).is_err());
     assert_eq!(std::fs::read_to_string(&old).expect("the file"), "old");
     assert_eq!(std::fs::read_dir(&folder.0).expect("the folder").count(), 1);

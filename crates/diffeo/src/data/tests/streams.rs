@@ -125,7 +125,7 @@ fn damaged_gzip_files_are_named_with_the_place() {
 
 /// What is read when reading is checked with this, `FILE` standing for the file.
 fn checked(path: &str, ty: &Ty, check: &dyn Fn() -> io::Result<()>) -> String {
-    let (datas, field) = (datas(), Field { name: "x", ty, written: None, orders: &[] });
+    let (datas, field) = (datas(), Field { name: "x", ty, written: None, interface: None });
     match read_argument(path, &field, &datas, check) {
         Ok(_) => "read".to_string(),
         Err(error) => error.to_diagnostic(&datas).message.replace(path, "FILE"),

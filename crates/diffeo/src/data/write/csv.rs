@@ -14,6 +14,7 @@ use diffeo_base::Name;
 use diffeo_calculus::array::Array;
 use diffeo_calculus::ty::{DataDecl, Ty, JUST};
 use diffeo_calculus::value::Value;
+use diffeo_front::interface::Type;
 use std::io::{self, Write};
 
 /// What stands between cells, and what else would be taken for that in reading.
@@ -31,7 +32,7 @@ pub(super) fn write(
     value: &Value,
     ty: &Ty,
     datas: &[DataDecl],
-    orders: &[Vec<Name>],
+    interface: Option<&Type>,
     format: Format,
 ) -> io::Result<()> {
     let Some(layout) = layout(ty, datas) else { return Err(unexpected()) };
@@ -49,7 +50,7 @@ pub(super) fn write(
     // The fields by their position among the columns.
     let sorted = |fields: &[(&Name, Cell<'_>)]| {
         let mut sorted: Vec<usize> = (0..fields.len()).collect();
-        if let Some(order) = layout.order(orders) {
+        if let Some(order) = layout.order(interface) {
             sorted.sort_by_key(|&i| order.iter().position(|name| name == fields[i].0));
         }
         sorted

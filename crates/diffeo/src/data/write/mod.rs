@@ -15,10 +15,10 @@ use super::place::{Format, Place, Target};
 use super::read::Check;
 use super::shape::{layout, leaf, members};
 use super::{reason, BUFFER};
-use diffeo_base::Name;
 use diffeo_calculus::eval::leftovers;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
+use diffeo_front::interface::Type;
 use flate2::{write::GzEncoder, Compression};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -61,8 +61,8 @@ pub struct Output<'a> {
     pub value: &'a Value,
     /// Its type.
     pub ty: &'a Ty,
-    /// The orders of the fields of records in it, for tables.
-    pub orders: &'a [Vec<Name>],
+    /// Its type in the interface of the program, with the order of fields, for tables.
+    pub interface: Option<&'a Type>,
 }
 
 /// Writes values to their places. Files are written within the bounds of `check`, and all of them or none; other places
@@ -296,7 +296,7 @@ impl<W: Write> Write for Out<W> {
 }
 
 fn write(out: &mut impl Write, output: &Output<'_>, datas: &[DataDecl]) -> io::Result<()> {
-    let Output { place, value, ty, orders } = *output;
+    let Output { place, value, ty, interface } = *output;
     match place.format {
         Format::Json => {
             to_json(out, value, ty, datas)?;
@@ -306,9 +306,9 @@ fn write(out: &mut impl Write, output: &Output<'_>, datas: &[DataDecl]) -> io::R
         Format::Npz => npy::write_npz(out, value, ty),
         Format::Text => match value {
             Value::String(text) => out.write_all(text.as_bytes()),
-            _ => csv::write(out, value, ty, datas, orders, place.format),
+            _ => csv::write(out, value, ty, datas, interface, place.format),
         },
-        Format::Csv | Format::Tsv => csv::write(out, value, ty, datas, orders, place.format),
+        Format::Csv | Format::Tsv => csv::write(out, value, ty, datas, interface, place.format),
         Format::Excel | Format::Parquet | Format::Arrow => Err(unexpected()),
     }
 }
@@ -371,7 +371,7 @@ mod tests {
         ] {
             let place = Place::of(name).expect("a name with a format");
             let mut out = ByteCounter::default();
-            let output = Output { place: &place, value, ty, orders: &[] };
+            let output = Output { place: &place, value, ty, interface: None };
             encode(&mut out, &output, &[]).expect("nothing fails");
             assert!(out.largest <= BUFFER && out.all > 20 * BUFFER, "{name}");
         }

@@ -78,7 +78,7 @@ pub fn program(
         return Made::Not("refused");
     }
     let Some(entry) = session.entry(module, "main") else { return Made::Not("refused") };
-    if !entry.fields.is_empty() && argument.is_none() {
+    if !entry.interface.fields.is_empty() && argument.is_none() {
         return Made::Not("parameters");
     }
     let mut wrong = Vec::new();

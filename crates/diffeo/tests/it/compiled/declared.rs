@@ -31,7 +31,7 @@ fn argument(text: &str, json: &str) -> Result<Core, String> {
         session.entry(module, "main").ok_or_else(|| format!("{:?}", session.diagnostics()))?;
     let Ty::Fun(sides) = &entry.ty else { return Err("it takes nothing".into()) };
     let Ty::Record(fields) = &sides.0 else { return Err("it takes no record".into()) };
-    let field = Field { name: "x", ty: &fields[0].1, written: None, orders: &[] };
+    let field = Field { name: "x", ty: &fields[0].1, written: None, interface: None };
     let datas = &entry.program.datas;
     let read = read_argument(json, &field, datas, &|| Ok(()));
     // A record of one field is the tuple of one.

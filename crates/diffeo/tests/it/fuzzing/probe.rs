@@ -136,7 +136,7 @@ pub fn run(session: &mut Session, module: ModuleId, options: Options) -> ProbeOu
         messages(session, &diagnostics);
         return ProbeOutcome::NoEntry;
     };
-    if !entry.fields.is_empty() {
+    if !entry.interface.fields.is_empty() {
         return ProbeOutcome::NoEntry;
     }
     let run = session.run_on(&entry, None, options, Engine::Evaluator);
@@ -160,7 +160,7 @@ pub fn run(session: &mut Session, module: ModuleId, options: Options) -> ProbeOu
     let mut json = Vec::new();
     to_json(&mut json, &value, ty, datas).expect("writing to memory");
     let json = String::from_utf8(json).expect("JSON is UTF-8");
-    let field = Field { name: "x", ty, written: None, orders: &[] };
+    let field = Field { name: "x", ty, written: None, interface: None };
     match read_argument(&json, &field, datas, &|| Ok(())) {
         Ok(back) => assert_eq!(show(&back, ty, datas), shown, "not read back as JSON: {json}"),
         Err(error) => panic!("{:?}: {json}", error.to_diagnostic(datas)),
