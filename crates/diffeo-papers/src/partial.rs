@@ -1,11 +1,12 @@
 //! The first partial derivatives of the operations, from their table, as terms: `df_i` of Krawiec et al.,
 //! Figure 14, and `op_r` of Abadi & Plotkin.
 
+use crate::homomorphism;
 use diffeo_calculus::build::*;
 use diffeo_calculus::prim::real::{
     chooses_first, next_polygamma, row, Condition, DerivativeRule, Partial, BELL_END,
 };
-use diffeo_calculus::prim::{Comparison, IntOp, Prim, RealOp};
+use diffeo_calculus::prim::{Comparison, Diff, DiffOp, IntOp, Prim, RealOp};
 use diffeo_calculus::term::Term;
 use diffeo_calculus::ty::Ty;
 
@@ -27,6 +28,16 @@ pub(crate) fn product(df: Term, dx: Term) -> Term {
     }
 }
 
+/// `trunc(a / b)`, whose derivative is 0, also for b = 0.
+pub(crate) fn truncated_quotient(a: Term, b: Term) -> Term {
+    let rest = op(RealOp::Rem, vec![a.clone(), b.clone()]);
+    let quotient = op(RealOp::Div, vec![op(RealOp::Sub, vec![a, rest]), b]);
+    homomorphism::stopped(
+        &Diff { op: DiffOp::StopGradient, from: Ty::Real, to: Ty::Real },
+        quotient,
+    )
+}
+
 fn partial(f: RealOp, p: &Partial, xs: &[Term], y: &Term, zero: &Term) -> Term {
     let second = || xs.get(1).cloned().unwrap_or_else(|| real(0.0));
     match p {
@@ -39,12 +50,7 @@ fn partial(f: RealOp, p: &Partial, xs: &[Term], y: &Term, zero: &Term) -> Term {
             op(*g, vec![partial(f, a, xs, y, zero), partial(f, b, xs, y, zero)])
         }
         Partial::NextPolygamma => op(next_polygamma(f), vec![xs[0].clone()]),
-        // trunc(a / b), which is constant wherever it is differentiable.
-        Partial::TruncatedQuotient => {
-            let rest = op(RealOp::Rem, vec![xs[0].clone(), second()]);
-            let whole = op(RealOp::Sub, vec![xs[0].clone(), rest]);
-            op(RealOp::Div, vec![whole, second()])
-        }
+        Partial::TruncatedQuotient => truncated_quotient(xs[0].clone(), second()),
         Partial::ZeroWhere(condition, p) => {
             let equal = |x: Term| compare(Comparison::Eq, Ty::Real, x, real(0.0));
             let value = partial(f, p, xs, y, zero);

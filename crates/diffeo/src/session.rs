@@ -1,5 +1,6 @@
 //! A session: the front end's, whose entry points are run.
 
+mod attempt;
 mod auto;
 mod engine;
 mod kept;
@@ -16,7 +17,8 @@ use diffeo_calculus::Ty;
 use diffeo_front::Entry;
 use std::ops::{Deref, DerefMut};
 
-pub(crate) use engine::CompiledRun;
+pub(crate) use attempt::{next, Next, BRIEF};
+pub(crate) use engine::{CompiledRun, Ran};
 pub use engine::{Engine, How};
 pub(crate) use once::Once;
 pub use prepared::Prepared;

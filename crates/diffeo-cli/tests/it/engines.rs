@@ -185,6 +185,43 @@ fn the_account_says_which_engine_ran() {
     );
 }
 
+/// Which values vary, compiled code knows only of the ways that the program might go: the rule is not for where c is 2.
+#[test]
+fn derivatives_that_only_the_evaluator_has_are_had_by_every_command() {
+    let program = "import root\n\
+        def solved(x: Real) -> Real = let c = (if x > 0.0 then 2.0 else x) in root.newton(fn (c, z) -> sq(z - c), c, 2.0) * x\n\
+        def solved_at = 0.5\n\
+        def both(x: Real) -> (Real, Real) = (solved(x), x)\n\
+        def main = grad(solved)(0.5)\n\
+        def log_density(p: {x: Real}) -> Real = -0.5 * sq(solved(p.x) / 2.0 - 3.0) - 1.0e-3 * p.x\n\
+        def parameters = bayes_parameters\n";
+    let program = program.replace("bayes_parameters", "{x = bayes.Positive}");
+    let folder = Folder::new().with("b.deo", format!("import bayes\n{program}"));
+    let reason = "engine: interp\nreason: a rule for derivatives was taken where nothing varies, and stopped";
+    for engine in ["auto", "jit", "flat", "interp"] {
+        for args in [
+            &["run", "b.deo"][..],
+            &["eval", "grad(solved)(0.5)", "--in", "b.deo"],
+            &["grad", "b.deo", "solved"],
+            &["grad", "b.deo", "solved", "--at", "0.5"],
+            &["grad", "b.deo", "both", "--at", "0.5", "--json"],
+            &["grad", "b.deo", "solved", "--at", "0.5", "--jet", "1,2", "--json"],
+        ] {
+            let done = folder.run(&[args, &["--engine", engine, "-v"]].concat());
+            assert!(done.status == 0 && done.out.contains("2.0"), "{args:?} {engine} {done:?}");
+            assert!(engine == "interp" || done.err.contains(reason), "{args:?} {engine} {done:?}");
+        }
+        let done = folder.run(&["grad", "b.deo", "solved", "--at", "-0.5", "--engine", engine]);
+        done.fails(1, &["has no derivative"]);
+    }
+    let draws =
+        ["sample", "b.deo", "--draws", "50", "--warmup", "50", "--chains", "1", "--seed", "1"];
+    let found = |engine: &str| folder.run(&[&draws[..], &["--engine", engine]].concat());
+    let expected = found("interp");
+    assert_eq!(expected.status, 0, "{expected:?}");
+    assert_eq!(found("jit").out, expected.out);
+}
+
 #[test]
 fn long_derivatives_are_compiled_for_long_runs_only() {
     let f = "def f0(x: Real) = sin(x) * exp(x / (1.0 + x * x)) + tanh(x) * log(2.0 + cos(x))\n";

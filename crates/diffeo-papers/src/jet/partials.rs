@@ -6,7 +6,7 @@
 //! Leibniz' rule for the table's first partial derivatives, which keeps the graph of an operation at order n
 //! quadratic in n. A node that is used several times becomes a `let`.
 
-use super::super::partial::{chosen, vanished, vanishes};
+use super::super::partial::{chosen, truncated_quotient, vanished, vanishes};
 use diffeo_base::deep;
 use diffeo_calculus::build::*;
 use diffeo_calculus::prim::real::{next_polygamma, row, Condition, DerivativeRule, Partial};
@@ -447,11 +447,7 @@ impl Graph {
             Node::Given(i) => self.given[*i].clone(),
             Node::Operation(f, args) => op(*f, args.iter().map(of).collect()),
             Node::Chosen(f, i, [a, b]) => chosen(*f, *i, of(a), of(b)),
-            Node::TruncatedQuotient([a, b]) => {
-                let rest = op(RealOp::Rem, vec![of(a), of(b)]);
-                let whole = op(RealOp::Sub, vec![of(a), rest]);
-                op(RealOp::Div, vec![whole, of(b)])
-            }
+            Node::TruncatedQuotient([a, b]) => truncated_quotient(of(a), of(b)),
             Node::ZeroWhere(condition, [a, b], x) => {
                 let compared = |comparison, x| compare(comparison, Ty::Real, x, real(0.0));
                 let both = |of_b| {

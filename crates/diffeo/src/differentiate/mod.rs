@@ -15,7 +15,7 @@ pub use taylor::Taylor;
 
 use crate::lower::{self, Unsupported};
 use crate::pipeline::Timing;
-use crate::session::{CompiledRun, Once};
+use crate::session::{CompiledRun, Once, Ran, BRIEF};
 use crate::{Diagnostic, Engine, How, Options, Session};
 use diffeo_base::Span;
 use diffeo_calculus::eval::derivative::derivative;
@@ -132,37 +132,37 @@ impl<'a> Evaluator<'a> {
     /// # Errors
     /// As for [`Evaluator::gradient`].
     pub fn gradient_at(&mut self, x: Option<Value>) -> Result<Gradient, Box<Diagnostic>> {
-        let entry = &self.function.entry;
         let what = if self.function.to == Ty::Real { Asked::Gradient } else { Asked::Gradients };
         let point = if x.is_some() { None } else { self.function.point };
-        if let Some(found) = self.compiled(what, x.clone(), point)? {
+        let read = |found: Value| {
             let found = if point.is_some() { found.fields()[1].clone() } else { found };
             let (value, rows) = (found.fields()[0].clone(), &found.fields()[1]);
-            let rows = if let (Asked::Gradients, Value::Array(rows)) = (what, rows) {
-                rows.iter().collect()
-            } else {
-                vec![rows.clone()]
+            let rows = match (what, rows) {
+                (Asked::Gradients, Value::Array(rows)) => rows.iter().collect(),
+                _ => vec![rows.clone()],
             };
-            let names = self.names(&value);
-            return Ok(Gradient { value, rows: names.into_iter().zip(rows).collect() });
-        }
-        self.evaluated_gradient(x.clone())
-            .map_err(|error| Box::new(self.session.explain_at(entry, x.as_ref(), &error)))
+            (value, rows)
+        };
+        let (value, rows) =
+            self.attempt((what, x.clone(), point), read, |own| own.evaluated_gradient(x.clone()))?;
+        let names = self.names(&value);
+        Ok(Gradient { value, rows: names.into_iter().zip(rows).collect() })
     }
 
-    fn evaluated_gradient(&mut self, x: Option<Value>) -> Result<Gradient, RuntimeError> {
+    /// The value, and a gradient for each Real of it.
+    fn evaluated_gradient(
+        &mut self,
+        x: Option<Value>,
+    ) -> Result<(Value, Vec<Value>), RuntimeError> {
         let x = match x {
             Some(x) => x,
             None => self.point()?.unwrap_or(Value::Unit),
         };
         let (value, pullback) = self.pullback(&x)?;
-        let names = self.names(&value);
-        let mut rows = Vec::with_capacity(names.len());
-        for (i, name) in names.into_iter().enumerate() {
-            let cotangent = unit(&value, i);
-            rows.push((name, self.machine.apply(&pullback, cotangent)?));
-        }
-        Ok(Gradient { value, rows })
+        let count = numbers(&value).len();
+        let row = |i| self.machine.apply(&pullback, unit(&value, i));
+        let rows = (0..count).map(row).collect::<Result<_, _>>()?;
+        Ok((value, rows))
     }
 
     /// The names of the Reals of a value.
@@ -191,48 +191,68 @@ impl<'a> Evaluator<'a> {
         self.account
     }
 
-    /// Whether a compiled engine is to be asked.
-    fn is_compiled(&self) -> bool {
-        self.how.is_some()
+    /// A derivative by a compiled engine, if one is to be asked and can do it, else by the evaluator.
+    fn attempt<T>(
+        &mut self,
+        (what, arg, point): (Asked, Option<Value>, Option<GlobalId>),
+        read: impl FnOnce(Value) -> T,
+        evaluate: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
+    ) -> Result<T, Box<Diagnostic>> {
+        let (session, entry) = (self.session, &self.function.entry);
+        let explain =
+            |error: RuntimeError| Box::new(session.explain_at(entry, arg.as_ref(), &error));
+        let done = match self.compiled(what, arg.clone(), point) {
+            None => return evaluate(self).map_err(explain),
+            Some(done) => done.map_err(|why| Box::new(why.to_diagnostic(entry.span)))?,
+        };
+        match done {
+            CompiledRun::Ran(ran) => {
+                let result = self.note(*ran);
+                result.map(read).map_err(explain)
+            }
+            CompiledRun::Stopped(why, ran) => {
+                self.machine.set_budget(self.machine.operations() + BRIEF);
+                let found = evaluate(self);
+                self.machine.set_budget(u64::MAX);
+                if let Ok(found) = found {
+                    (self.account.unsupported, self.account.times) = (Some(why), ran.times);
+                    return Ok(found);
+                }
+                self.note(*ran).map(read).map_err(explain)
+            }
+            CompiledRun::Not(why, times) => {
+                (self.account.unsupported, self.account.times) = (Some(why), times);
+                self.once.again();
+                evaluate(self).map_err(explain)
+            }
+        }
     }
 
-    /// What a compiled engine gives, if it is to be asked and can do it; the machine begins at the beginning otherwise.
+    /// Notes what there is to tell of a run whose result stands.
+    fn note(&mut self, ran: Ran) -> Result<Value, RuntimeError> {
+        let Ran { result, engine, note, times, operations, .. } = ran;
+        self.account = Account { engine, unsupported: None, note, times, operations };
+        result
+    }
+
+    /// The run of a compiled engine, if one is to be asked, and there is a definition of the derivative.
     fn compiled(
         &mut self,
         what: Asked,
         arg: Option<Value>,
         point: Option<GlobalId>,
-    ) -> Result<Option<Value>, Box<Diagnostic>> {
+    ) -> Option<Result<CompiledRun, Unsupported>> {
         let entry = &self.function.entry;
-        let Some((how, kinks)) = self.how else { return Ok(None) };
+        let (how, kinks) = self.how?;
         let Some((program, global)) = asked(&entry.program, entry.global, what, point) else {
             let why = "Taylor coefficients in data whose declaration says Real".to_string();
             self.account.unsupported = Some(Unsupported::Derivative(Span::NONE, why));
-            return Ok(None);
+            return None;
         };
         self.once.again();
         let kinks = kinks != Kinks::Ignore;
         let options = lower::LowerOptions { kinks, ..lower::LowerOptions::default() };
-        let done = how.compiled(&program, global, arg.clone(), &self.once, options);
-        match done.map_err(|why| Box::new(why.to_diagnostic(entry.span)))? {
-            CompiledRun::Ran(ran) => {
-                self.account = Account {
-                    engine: ran.engine,
-                    unsupported: None,
-                    note: ran.note,
-                    times: ran.times,
-                    operations: ran.operations,
-                };
-                let explain =
-                    |error| Box::new(self.session.explain_at(entry, arg.as_ref(), &error));
-                ran.result.map(Some).map_err(explain)
-            }
-            CompiledRun::Not(why, times) => {
-                (self.account.unsupported, self.account.times) = (Some(why), times);
-                self.once.again();
-                Ok(None)
-            }
-        }
+        Some(how.compiled(&program, global, arg, &self.once, options))
     }
 
     /// The function as a value.

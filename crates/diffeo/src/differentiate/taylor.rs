@@ -38,7 +38,6 @@ impl Evaluator<'_> {
         r: u32,
     ) -> Result<Taylor, Box<Diagnostic>> {
         let (session, entry) = (self.session, &self.function.entry);
-        let explain = |error: &RuntimeError| Box::new(session.explain(entry, error));
         let mut variables = Vec::new();
         each_path(x, &self.function.from, &entry.program.datas, &mut |path, _| {
             if variables.len() < k as usize {
@@ -50,18 +49,17 @@ impl Evaluator<'_> {
         let seeds: Vec<_> =
             (0..variables.len()).map(|v| move |i: usize| f64::from(u8::from(i == v))).collect();
         let seeds: Vec<&dyn Fn(usize) -> f64> = seeds.iter().map(|seed| seed as _).collect();
-        let mut jet = None;
-        if self.is_compiled() {
-            let lifted = lifted(x, r, &seeds).map_err(|error| explain(&error))?;
-            jet = self.compiled(Asked::Jet { k, r }, Some(lifted), None)?;
-        }
-        let all = match jet {
-            Some(jet) => numbers(&jet),
-            None => {
-                let f = self.itself().map_err(|error| explain(&error))?;
-                self.along(&f, x, r, &seeds).map_err(|error| explain(&error))?
-            }
-        };
+        let lifted =
+            lifted(x, r, &seeds).map_err(|error| Box::new(session.explain(entry, &error)))?;
+        let asked = (Asked::Jet { k, r }, Some(lifted), None);
+        let all = self.attempt(
+            asked,
+            |jet| numbers(&jet),
+            |own| {
+                let f = own.itself()?;
+                own.along(&f, x, r, &seeds)
+            },
+        )?;
         let mut results = Vec::new();
         let mut rows = all.chunks_exact(indices.len());
         each_path(&value, &self.function.to, &entry.program.datas, &mut |path, _| {

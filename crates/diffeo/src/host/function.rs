@@ -8,10 +8,9 @@ use super::code::{result, Arguments, ValueTypes};
 use super::spelling::Spelling;
 use super::{sides, Error, FromDiffeo, Program, ToDiffeo, Type, Types, Value, World};
 use crate::lower::value::Interface;
-use crate::lower::Lowered;
+use crate::lower::{self, Lowered};
 use crate::pipeline::{self, Backend};
-use crate::session::Engine;
-use diffeo_calculus::eval::error::ErrorKind;
+use crate::session::{next, Engine, Next, BRIEF};
 use diffeo_calculus::eval::{
     Event, Exceeded, Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError, RuntimeWarning,
 };
@@ -197,6 +196,8 @@ struct Native {
     compiled: Arc<Compiled>,
     /// The interface, written by serde: each lease has one of its own.
     interface: Vec<u8>,
+    /// Whether the program has rules for derivatives.
+    rules: bool,
     pool: Mutex<Vec<Lease>>,
 }
 
@@ -208,6 +209,7 @@ pub(super) struct Running {
     pub from: Ty,
     to: Ty,
     pub instance: Instance,
+    rules: bool,
     pub printed: Arc<Printed>,
     /// The memory of the last call's arguments.
     arguments: Arguments<'static>,
@@ -453,13 +455,16 @@ impl Function {
     ) -> Result<Value<'static>, Error> {
         let native = self.native_within(&limits);
         let native = native.map_err(|bound| Error::new(bound.code(), bound.message()))?;
-        if let Some(native) = native {
-            match self.compiled(native, argument, limits.clone())? {
-                Ok(value) => return Ok(value),
-                Err(printed) => return self.evaluated(argument, printed, limits),
-            }
+        let Some(native) = native else { return self.evaluated(argument, [0; 2], limits, None) };
+        match self.compiled(native, argument, limits.clone()) {
+            Ok(value) => Ok(value),
+            Err(Failed::Misfit(why)) => Err(self.misfit(&why)),
+            Err(Failed::Again(printed)) => self.evaluated(argument, printed, limits, None),
+            Err(Failed::Value(error, printed)) => self
+                .evaluated(argument, printed, limits, Some(BRIEF))
+                .map_err(|_| self.stopped(&error)),
+            Err(Failed::Stopped(error)) => Err(self.stopped(&error)),
         }
-        self.evaluated(argument, [0; 2], limits)
     }
 
     /// Compiles the function now, which the first call does otherwise. Gives whether there is machine code for it.
@@ -506,12 +511,13 @@ impl Function {
             engine => engine.backend()?,
         };
         let (place, limits) = (self.0.place, Limits::default());
-        let (low, interface) = self.0.program.world.with(move |world| {
+        let (low, interface, rules) = self.0.program.world.with(move |world| {
             let Entry { program, global, .. } = &world.definitions[place].entry;
             let lowered = pipeline::flat(program, *global, &mut |_| {}).ok()?;
             let Lowered { module, interface } = lowered;
             let low = pipeline::low(module, backend.lowering());
-            Some((low, postcard::to_stdvec(&interface).ok()?))
+            let rules = lower::has_rules(program, *global);
+            Some((low, postcard::to_stdvec(&interface).ok()?, rules))
         })?;
         // Others may use the program meanwhile.
         let compiled = match pipeline::compile(&low, backend, Cpu::default(), &limits).ok() {
@@ -521,32 +527,27 @@ impl Function {
             }
             compiled => compiled?,
         };
-        Some(Native { compiled: Arc::new(compiled), interface, pool: Mutex::default() })
+        Some(Native { compiled: Arc::new(compiled), interface, rules, pool: Mutex::default() })
     }
 
-    /// What machine code gives; where the evaluator has to begin again, how much was printed and reported.
+    /// The value by machine code.
     fn compiled(
         &self,
         native: &Native,
         argument: &Value<'_>,
         limits: Limits,
-    ) -> Result<Result<Value<'static>, [u64; 2]>, Error> {
+    ) -> Result<Value<'static>, Failed> {
         let leased = lock(&native.pool).pop();
         let lease = match leased {
             Some(lease) => lease,
             None => match self.lease(native) {
                 Some(lease) => lease,
-                None => return Ok(Err([0; 2])),
+                None => return Err(Failed::Again([0; 2])),
             },
         };
         let called = lease.with(|running| running.call(argument, limits));
         lock(&native.pool).push(lease);
-        match called {
-            Ok(value) => Ok(Ok(value)),
-            Err(Failed::Misfit(why)) => Err(self.misfit(&why)),
-            Err(Failed::Again(printed)) => Ok(Err(printed)),
-            Err(Failed::Stopped(error)) => Err(self.stopped(&error)),
-        }
+        called
     }
 
     fn lease(&self, native: &Native) -> Option<Lease> {
@@ -567,7 +568,8 @@ impl Function {
         let options = RunOptions { max_stack, limits, events };
         let instance = Instance::new(native.compiled.clone(), options);
         let (from, to) = (interface.from.clone().unwrap_or(Ty::Unit), interface.to.clone());
-        Some(Running { interface, from, to, instance, printed, arguments: Arguments::default() })
+        let (rules, arguments) = (native.rules, Arguments::default());
+        Some(Running { interface, from, to, instance, rules, printed, arguments })
     }
 
     pub(super) fn misfit(&self, why: &str) -> Error {
@@ -583,12 +585,13 @@ impl Function {
         })
     }
 
-    /// The value by the evaluator, after compiled code has printed and reported so much.
-    fn evaluated(
+    /// The value by the evaluator, after compiled code has printed and reported so much; in at most so many operations.
+    pub(super) fn evaluated(
         &self,
         argument: &Value<'_>,
         printed: [u64; 2],
         limits: Limits,
+        most: Option<u64>,
     ) -> Result<Value<'static>, Error> {
         let inner = &*self.0;
         inner.program.world.with(|world| {
@@ -606,6 +609,7 @@ impl Function {
                 Machine::new(entry.program.clone(), options)
             });
             machine.begin(limits);
+            machine.set_budget(most.map_or(u64::MAX, |most| machine.operations() + most));
             let run = || {
                 let value = machine.eval_global(entry.global)?;
                 if is_function {
@@ -630,14 +634,21 @@ impl Function {
 /// Why a call of compiled code gave no value.
 pub(super) enum Failed {
     Misfit(String),
-    /// The evaluator finds out why, and whether it is so; and it has all orders.
+    /// The evaluator begins again, after so much was printed and reported.
     Again([u64; 2]),
+    /// The evaluator begins again for a value; if there is none, this is the error.
+    Value(Box<RuntimeError>, [u64; 2]),
     Stopped(Box<RuntimeError>),
 }
 
 impl Running {
+    /// Why a call gave no value.
+    pub fn failed(&self, error: RuntimeError) -> Failed {
+        Failed::new(error, self.rules, &self.printed)
+    }
+
     fn call(&mut self, argument: &Value<'_>, limits: Limits) -> Result<Value<'static>, Failed> {
-        let Running { interface, from, to, instance, printed, arguments: kept } = self;
+        let Running { interface, from, to, instance, rules, printed, arguments: kept } = self;
         let mut arguments = std::mem::take(kept).again();
         if interface.from.is_some() {
             let added = arguments.add(interface, argument, from);
@@ -649,16 +660,16 @@ impl Running {
             instance.call_with(args, |results| result(interface, results, to, &mut 0))
         });
         *kept = arguments.again();
-        called.map_err(|error| Failed::new(error, printed))
+        called.map_err(|error| Failed::new(error, *rules, printed))
     }
 }
 
 impl Failed {
-    pub fn new(error: RuntimeError, printed: &Printed) -> Failed {
-        match error.kind {
-            ErrorKind::NanDerivative | ErrorKind::DerivativeOrder => Failed::Again(printed.most()),
-            // Open calls that may take all memory have taken it.
-            _ => Failed::Stopped(Box::new(error)),
+    fn new(error: RuntimeError, rules: bool, printed: &Printed) -> Failed {
+        match next(Some(&error), false, || rules) {
+            Next::Stands => Failed::Stopped(Box::new(error)),
+            Next::Evaluator(_) => Failed::Again(printed.most()),
+            Next::Value(_) => Failed::Value(Box::new(error), printed.most()),
         }
     }
 }

@@ -6,6 +6,7 @@
 use super::code::ValueTypes;
 use super::function::{Failed, Function, Running};
 use super::{Array, Error, Value};
+use crate::session::BRIEF;
 use crate::Message;
 use diffeo_array::value::FlatValue;
 use diffeo_calculus::eval::Limits;
@@ -30,7 +31,6 @@ pub(crate) struct Repeated<'f> {
     /// The function's value and gradient, where that is compiled.
     running: Option<(Box<Running>, Vec<FlatValue>)>,
     data: Option<&'f Value<'f>>,
-    interrupt: Arc<AtomicBool>,
     /// Those of all calls together.
     limits: Limits,
 }
@@ -46,9 +46,9 @@ impl<'f> Repeated<'f> {
         interrupt: Arc<AtomicBool>,
     ) -> Result<Repeated<'f>, Error> {
         let mut limits = function.options().limits();
-        limits.interrupt = Some(interrupt.clone());
+        limits.interrupt = Some(interrupt);
         let bounds = limits.clone();
-        let mut repeated = Repeated { function, running: None, data, interrupt, limits };
+        let mut repeated = Repeated { function, running: None, data, limits };
         let Some(mut running) = function.running() else { return Ok(repeated) };
         let mut flat = Vec::new();
         if let Some(data) = data {
@@ -79,7 +79,7 @@ impl<'f> Repeated<'f> {
             return Err(Undefined::Ended(Error::one(message)));
         }
         let Some((running, data)) = &mut self.running else {
-            return self.evaluated(x, gradient);
+            return self.evaluated(x, gradient, [0; 2], None);
         };
         let sizes = [x.len() as i64];
         let mut args = Vec::with_capacity(1 + data.len());
@@ -92,28 +92,45 @@ impl<'f> Repeated<'f> {
             }
             results.real(0).unwrap_or(f64::NAN)
         });
-        called.map_err(|error| match Failed::new(error, &running.printed) {
+        let error = match called {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        match running.failed(error) {
             Failed::Stopped(error) if error.kind.is_bound() => {
-                Undefined::Ended(function.stopped(&error))
+                Err(Undefined::Ended(function.stopped(&error)))
             }
-            Failed::Stopped(error) => Undefined::Stopped(function.stopped(&error)),
-            Failed::Again(_) | Failed::Misfit(_) => Undefined::NanGradient,
-        })
+            Failed::Stopped(error) => Err(Undefined::Stopped(function.stopped(&error))),
+            Failed::Again(printed) => self.evaluated(x, gradient, printed, None),
+            Failed::Value(error, printed) => {
+                let found = self.evaluated(x, gradient, printed, Some(BRIEF));
+                found.map_err(|_| Undefined::Stopped(function.stopped(&error)))
+            }
+            Failed::Misfit(_) => Err(Undefined::NanGradient),
+        }
     }
 
-    /// The same by the evaluator.
-    fn evaluated(&self, x: &[f64], gradient: &mut [f64]) -> Result<f64, Undefined> {
+    /// The same by the evaluator, after so much was printed and reported, in at most so many operations.
+    fn evaluated(
+        &self,
+        x: &[f64],
+        gradient: &mut [f64],
+        printed: [u64; 2],
+        most: Option<u64>,
+    ) -> Result<f64, Undefined> {
         let point = Value::Reals(Array::vector(x));
         let argument = match self.data {
             Some(data) => Value::Tuple(vec![point, data.clone()]),
             None => point,
         };
-        let found = self.function.evaluate_until(&argument, Some(self.interrupt.clone()));
-        match found {
+        match self.function.evaluated(&argument, printed, self.limits.clone(), most) {
             Ok(Value::Tuple(parts)) => match parts.as_slice() {
                 [Value::Real(value), Value::Reals(found)] => {
                     gradient.copy_from_slice(&found.data);
-                    Ok(*value)
+                    match gradient.iter().any(|slope| slope.is_nan()) {
+                        true => Err(Undefined::NanGradient),
+                        false => Ok(*value),
+                    }
                 }
                 _ => Ok(f64::NAN),
             },

@@ -1,5 +1,6 @@
 //! Engines: which one runs a program, and when the evaluator takes over.
 
+use super::attempt::{next, Next, BRIEF};
 use super::auto;
 use super::kept::CacheEntry;
 use super::once::Once;
@@ -211,14 +212,12 @@ impl How {
                 done = self.compiled(program, global, arg.clone(), once, options)?;
             }
             match done {
-                CompiledRun::Ran(ran) if may_be_rule(&ran, program, global) => {
-                    once.again();
+                CompiledRun::Ran(ran) => return Ok(*ran),
+                CompiledRun::Stopped(why, ran) => {
                     let found = brief(program, global, arg, once);
                     let found = found.filter(|found| found.result.is_ok());
-                    let unsupported = Some(Unsupported::Rule);
-                    return Ok(found.map_or(*ran, |found| Ran { unsupported, ..found }));
+                    return Ok(found.map_or(*ran, |found| Ran { unsupported: Some(why), ..found }));
                 }
-                CompiledRun::Ran(ran) => return Ok(*ran),
                 CompiledRun::Not(why, steps) => (unsupported, times) = (Some(why), steps),
             }
         }
@@ -334,17 +333,14 @@ impl How {
                 }
             }
         };
-        let why = match &ran.result {
-            // The evaluator finds out why, and whether it is.
-            Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) if kinks => Unsupported::Kinks,
-            Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) => Unsupported::Nan,
-            Err(RuntimeError { kind: ErrorKind::DerivativeOrder, span, .. }) => {
-                Unsupported::Derivative(*span, "its order depends on the run".to_string())
-            }
-            Ok(_) | Err(_) => return Ok(CompiledRun::Ran(Box::new(ran))),
+        let stopped = ran.result.as_ref().err();
+        let done = match next(stopped, kinks, || lower::has_rules(program, global)) {
+            Next::Stands => return Ok(CompiledRun::Ran(Box::new(ran))),
+            Next::Evaluator(why) => CompiledRun::Not(why, Vec::new()),
+            Next::Value(why) => CompiledRun::Stopped(why, Box::new(ran)),
         };
         once.again();
-        Ok(CompiledRun::Not(why, Vec::new()))
+        Ok(done)
     }
 }
 
@@ -371,24 +367,16 @@ fn settled(
 
 /// What became of a run on a compiled engine.
 pub(crate) enum CompiledRun {
+    /// What it gave stands.
     Ran(Box<Ran>),
+    /// It stopped, unless the evaluator gives a value, for this reason.
+    Stopped(Unsupported, Box<Ran>),
     /// Nothing, or no more than a nan, and how long that took.
     Not(Unsupported, Vec<Timing>),
 }
 
 /// Derivatives of more statements take a second or more to compile, which `auto` does for runs that last only.
 const LONGEST: usize = 50_000;
-
-/// The evaluator does so many operations in about a second.
-const BRIEF: u64 = 16_000_000;
-
-/// Whether a run in compiled code may have stopped in a rule that the evaluator does not take. Which values vary,
-/// compiled code only knows of the ways that the program might go.
-fn may_be_rule(ran: &Ran, program: &Program, global: GlobalId) -> bool {
-    let stopped =
-        ran.result.as_ref().is_err_and(|error| !matches!(error.kind, ErrorKind::Exceeded(_)));
-    stopped && lower::has_rules(program, global)
-}
 
 /// A run on the evaluator, if that does not take long.
 fn brief(program: &Rc<Program>, global: GlobalId, arg: Option<Value>, once: &Once) -> Option<Ran> {

@@ -1,6 +1,6 @@
 //! Programs called from Rust.
 
-use diffeo::{Array, Function, HostOptions, Kinks, Limits, Program, Value};
+use diffeo::{Array, Engine, Function, HostOptions, Kinks, Limits, Program, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -306,6 +306,25 @@ fn a_nan_derivative_leads_to_the_evaluator_and_lines_are_printed_once() {
 }
 
 /// Functions that any thread may call give each the same, to the last digit.
+#[test]
+fn a_rule_that_stops_where_nothing_varies_is_not_taken() {
+    let text =
+        "import root\ndef solved(x: Real) -> Real =\n  let c = (if x > 0.0 then 2.0 else x) in\n  \
+                trace(\"x\", root.newton(fn (c, z) -> sq(z - c), c, 2.0) * x)\n";
+    let p = Program::from_text("p.deo", text).unwrap_or_else(|error| panic!("{error}"));
+    for engine in [Engine::Auto, Engine::Jit, Engine::Evaluator] {
+        let (lines, options) = tracing(Kinks::Ignore);
+        let f = p.function_with("solved", HostOptions { engine, ..options }).expect("a function");
+        let gradient = f.grad(&[0]).expect("of a Real");
+        assert_eq!(gradient.call(0.5), Ok(2.0), "{engine:?}");
+        assert_eq!(*lines.lock().expect("no panic"), ["x: 1.0"], "{engine:?}");
+        let error = gradient.call::<f64>(-0.5).expect_err("it varies here");
+        assert!(error.to_string().contains("has no derivative"), "{engine:?}: {error}");
+        assert_eq!(f.jvp(&[0]).expect("one").call((0.5, 1.0)), Ok((1.0, 2.0)), "{engine:?}");
+        assert_eq!(f.vjp(&[0]).expect("one").call((0.5, 1.0)), Ok((1.0, 2.0)), "{engine:?}");
+    }
+}
+
 #[test]
 fn threads_share_a_function() {
     let text = "def loss(w: [n]Real, xs: [m]Real) -> Real =
