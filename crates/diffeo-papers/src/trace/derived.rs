@@ -16,15 +16,15 @@ pub(super) fn binder(next: &mut u32, name: &str, ty: Ty) -> Binder {
 }
 
 /// The operands of the definition of a derivative term: its own, and for `vjp` and `jvp` the value of f(x).
-/// For `jet` the function, the value of S that the coefficients belong to, and all
-/// coefficients one after the other.
+/// For `jet` the function, the value of S that the coefficients belong to, all coefficients one after the other, and which
+/// of them are 0 and do not vary.
 pub(super) fn operands(diff: &Diff) -> Vec<Ty> {
     let (mut types, _) = diff.signature();
     match diff.op {
         DiffOp::Vjp | DiffOp::Jvp => types.push(diff.to.clone()),
         DiffOp::Jet { .. } => {
             types.truncate(1);
-            types.extend([diff.from.clone(), Ty::array(Ty::Real)]);
+            types.extend([diff.from.clone(), Ty::array(Ty::Real), Ty::array(Ty::Bool)]);
         }
         DiffOp::Rd
         | DiffOp::StopGradient
@@ -47,7 +47,9 @@ pub(super) fn definition(
     match (diff.op, operands) {
         (DiffOp::Vjp, [f, x, y]) => Some(make.vjp(f, x, y)),
         (DiffOp::Jvp, [f, x, v, y]) => Some(make.jvp(f, x, v, y)),
-        (DiffOp::Jet { k, r }, [f, like, xs]) => Some(make.jet((k, r), f, like, xs)),
+        (DiffOp::Jet { k, r }, [f, like, xs, absent]) => {
+            Some(make.jet((k, r), f, like, (xs, absent)))
+        }
         _ => None,
     }
 }
@@ -138,7 +140,14 @@ impl Make<'_> {
     /// let g = λt. f(the structure of `like` with the Reals [Σ_a xs[j·c + a] · (t^α / α!)[a] | j])
     ///     y = fst(vjp(g, 0))  in  ⟨y, [[∂^α (λt. ravel(g(t))[j])(0) | α] | j]⟩
     /// ```
-    fn jet(&mut self, (k, r): (u32, u32), f: &Binder, like: &Binder, xs: &Binder) -> Term {
+    /// A coefficient that is 0 and does not vary has no term: 0 × ∞ would be nan.
+    fn jet(
+        &mut self,
+        (k, r): (u32, u32),
+        f: &Binder,
+        like: &Binder,
+        xs: (&Binder, &Binder),
+    ) -> Term {
         let (k, indices) = (k as usize, multi_indices(k, r));
         let reals = Ty::array(Ty::Real);
         let t_ty = self.t.clone();
@@ -191,7 +200,7 @@ impl Make<'_> {
         indices: &[Vec<u32>],
         f: &Binder,
         like: &Binder,
-        xs: &Binder,
+        (xs, absent): (&Binder, &Binder),
         t: &Binder,
     ) -> Term {
         let reals = Ty::array(Ty::Real);
@@ -214,23 +223,29 @@ impl Make<'_> {
         let c = self.int(indices.len());
         let powers = self.binder("powers", reals.clone());
         let j = self.binder("j", Ty::Int);
-        let mut sum: Option<Term> = None;
+        let mut sums: Vec<(Binder, Term)> = Vec::new();
         for a in 0..indices.len() {
             let start = int2(self, IntOp::Mul, self.var(&j), c.clone());
-            let coefficient = at(self, xs, int2(self, IntOp::Add, start, self.int(a)));
-            // t^0 = 1
-            let term = match a {
-                0 => coefficient,
-                _ => real2(self, RealOp::Mul, coefficient, at(self, &powers, self.int(a))),
+            let place = int2(self, IntOp::Add, start, self.int(a));
+            let coefficient = at(self, xs, place.clone());
+            let sum = match sums.last() {
+                // t^0 = 1
+                None => coefficient,
+                Some((before, _)) => {
+                    let power = at(self, &powers, self.int(a));
+                    let term = real2(self, RealOp::Mul, coefficient, power);
+                    let sum = real2(self, RealOp::Add, self.var(before), term);
+                    let absent = self.prim(Prim::Index(Ty::Bool), vec![self.var(absent), place]);
+                    let [absent, before, sum] = [absent, self.var(before), sum].map(Box::new);
+                    self.term(TermKind::If(absent, before, sum))
+                }
             };
-            sum = Some(match sum {
-                None => term,
-                Some(sum) => real2(self, RealOp::Add, sum, term),
-            });
+            sums.push((self.binder("sum", Ty::Real), sum));
         }
         let length = self.prim(Prim::Length(Ty::Real), vec![self.var(xs)]);
         let count = int2(self, IntOp::Div, length, c);
-        let body = sum.unwrap_or_else(|| self.real(0.0));
+        let sum = sums.last().map_or_else(|| self.real(0.0), |(sum, _)| self.var(sum));
+        let body = self.term(TermKind::Let(sums, Box::new(sum)));
         let build = Build { count, index: j, body, element: Ty::Real };
         let leaves = self.term(TermKind::Build(Box::new(build)));
         let point = self.prim(Prim::Unravel(self.s.clone()), vec![self.var(like), leaves]);

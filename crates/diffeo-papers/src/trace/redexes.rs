@@ -13,6 +13,7 @@ use super::reverse::Reverse;
 use super::syntax::{closure, internal, same_constants, C, V};
 use super::{Activation, OpenTrace, Origin, TraceEvaluator, TraceFailure};
 use diffeo_base::{Name, Span};
+use diffeo_calculus::array::Array;
 use diffeo_calculus::eval::derivative::{
     from_derivatives, jet_coefficients, to_derivatives, JetShape,
 };
@@ -398,8 +399,15 @@ impl TraceEvaluator {
                 let like = from_derivatives(&coefficients.close(), &shape, first)?;
                 let ravel = Prim::Ravel(jet_type(&diff.from));
                 let xs = self.prim(&ravel, vec![coefficients.clone()])?;
+                let (influence, mut absent) = (xs.influence(), Vec::new());
+                each_leaf(&xs.close(), &mut |x| {
+                    let constant = influence.part(absent.len()).mask() == 0;
+                    absent.push(constant && primal(x) == 0.0);
+                    Ok::<(), TraceFailure>(())
+                })?;
+                let absent = V::Closed(Value::array(Array::from_bools(absent)));
                 self.stack.push(E::Jet(id));
-                vec![f.clone(), V::Closed(like), xs]
+                vec![f.clone(), V::Closed(like), xs, absent]
             }
             _ => operands,
         };

@@ -18,7 +18,6 @@ const MOST_COSTLY: usize = 120;
 const REFUSED: &[(&[Engine], &str, &str)] = &[
     (FORWARD, "second derivatives of the norm of huge and of tiny numbers", RANGE),
     (ALL, "derivatives of the correlation do not depend on the scale", RANGE),
-    (&[Engine::Trace], "ends of domains, one derivative after the other", INFINITE),
     (&[Engine::Trace], "a time at which a solution has no second derivative", INFINITE),
     (TRANSLATIONS, "nor forwards", BLAME),
     (TRANSLATIONS, "no derivative is needed of what f at the solution does not depend on", VARIES),
