@@ -1,5 +1,6 @@
 //! Exceptions: `diffeo.Error` with its messages, and `diffeo.ArgumentError` for values that do not fit.
 
+use diffeo::Spelling;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -22,14 +23,15 @@ pub fn message<'py>(py: Python<'py>, message: &diffeo::Message) -> PyResult<Boun
     dict.set_item("code", message.code)?;
     dict.set_item("message", &message.message)?;
     dict.set_item("notes", &message.notes)?;
-    dict.set_item("help", &message.help)?;
+    let help = message.help.as_ref().map(|help| help.written(Spelling::Python));
+    dict.set_item("help", help)?;
     let place = message.place.as_ref();
     dict.set_item("file", place.map(|place| &place.file))?;
     dict.set_item("line", place.map(|place| place.line))?;
     dict.set_item("column", place.map(|place| place.column))?;
     dict.set_item("end_line", place.map(|place| place.end_line))?;
     dict.set_item("end_column", place.map(|place| place.end_column))?;
-    dict.set_item("text", message.to_string())?;
+    dict.set_item("text", message.written(Spelling::Python))?;
     Ok(dict)
 }
 

@@ -3,7 +3,7 @@
 use crate::error::{error, message};
 use crate::given::{Given, ValuePath};
 use crate::{signals, taken};
-use diffeo::{Engine, HostOptions, Kinks, Limits, Report, Spelling, Type, Value};
+use diffeo::{Engine, HostOptions, Kinks, Limits, Report, Type, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -28,7 +28,7 @@ fn time(seconds: Option<f64>) -> PyResult<Option<Duration>> {
 
 /// The options that keyword arguments name.
 fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<HostOptions> {
-    let mut options = HostOptions { spelling: Spelling::Python, ..HostOptions::default() };
+    let mut options = HostOptions::default();
     let Some(given) = given else { return Ok(options) };
     for (key, value) in given.iter() {
         let key: String = key.extract()?;

@@ -4,7 +4,7 @@
 //! thread asks now and then ([`ask`]). So whatever handler a program has set works (of Jupyter, pytest, asyncio, its
 //! own), and a call goes on unless the handler raises. Calls on other threads are not ended by signals, as in Python.
 
-use diffeo::Exceeded;
+use diffeo::{Exceeded, Spelling};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
@@ -74,7 +74,7 @@ pub fn call<R: Send>(
         return Err(raised);
     }
     result.map_err(|error| match error.is_interrupt() {
-        true => PyKeyboardInterrupt::new_err(error.to_string()),
+        true => PyKeyboardInterrupt::new_err(error.written(Spelling::Python)),
         false => crate::error::error(py, &error),
     })
 }

@@ -4,7 +4,7 @@
 //! (`xla/ffi/api/c_api.h`, which JAX carries; fields behind those that are read here may be more). A call has the
 //! attributes `id`, a function that was registered, and `batch`, how many leading sizes of each buffer count rows.
 
-use diffeo::{Array, Function, Type, Value};
+use diffeo::{Array, Function, Spelling, Type, Value};
 use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_void, CString};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -400,7 +400,7 @@ fn row(
     let (from, _) = function.sides();
     let argument = given(from, &mut args.0.iter().copied(), batch, row)
         .ok_or("the buffers are not of the function's type")?;
-    let value = function.evaluate(&argument).map_err(|error| error.to_string())?;
+    let value = function.evaluate(&argument).map_err(|error| error.written(Spelling::Python))?;
     take(&value, &mut results.0.iter().copied(), batch, row)
 }
 

@@ -1,6 +1,6 @@
 //! Messages to the user, as data. Only the command line renders them.
 
-use crate::Span;
+use crate::{Help, Span};
 
 /// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -39,7 +39,7 @@ pub struct Diagnostic {
     /// More that helps to understand it.
     pub notes: Vec<String>,
     /// What to do.
-    pub help: Option<String>,
+    pub help: Option<Help>,
 }
 
 impl Diagnostic {
@@ -80,7 +80,7 @@ impl Diagnostic {
     }
 
     /// Says what to do.
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<Help>) -> Self {
         self.help = Some(help.into());
         self
     }

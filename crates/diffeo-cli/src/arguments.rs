@@ -4,7 +4,7 @@
 
 use diffeo::data::{left_out, read_argument, Field, Place, Target};
 use diffeo::{Entry, Limits, Type};
-use diffeo_base::{closest, field_name, is_word, quoted, Diagnostic, Name, Span};
+use diffeo_base::{closest, field_name, is_word, quoted, Diagnostic, Help, Name, Span};
 use diffeo_calculus::names::unescape;
 use diffeo_calculus::ty::DataDecl;
 use diffeo_calculus::value::Value;
@@ -79,7 +79,7 @@ pub fn record(
             let mut diagnostic =
                 Diagnostic::error("argument", entry.span, message).note(parameters());
             let free = fields.iter().map(|(field, _)| field.as_str());
-            diagnostic.help = closest(arg, free).map(|near| format!("did you mean `{near}`?"));
+            diagnostic.help = closest(arg, free).map(|near| Help::did_you_mean(near));
             wrong.push(diagnostic);
         }
     }

@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 3] = [
 /// `diffeo new`
 pub fn new(args: &NewArgs, messages: Messages) -> Result<(), Stop> {
     let folder = args.folder.display();
-    let refused = |message: String, help: Option<&str>| {
+    let refused = |message: String, help: Option<&'static str>| {
         let d = Diagnostic::error("output", Span::NONE, message);
         let d = match help {
             Some(help) => d.help(help),

@@ -2,7 +2,7 @@
 
 use diffeo::data::{Output, Place, Target};
 use diffeo::Type;
-use diffeo_base::{closest, Diagnostic, Span};
+use diffeo_base::{closest, Diagnostic, Help, Span};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use std::path::{Path, PathBuf};
@@ -110,8 +110,8 @@ fn output(text: &str, name: &str, result: &Ty) -> Result<OutputPlace, Box<Diagno
                 diagnostic = diagnostic.note(format!("its fields are {}", names.join(", ")));
             }
             let help = match closest(field, names()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("`--out {file}` writes the whole result; a file whose name has a `=` is given with its folder, as in `./{text}`"),
+                Some(near) => Help::did_you_mean(near),
+                None => Help::from(format!("`--out {file}` writes the whole result; a file whose name has a `=` is given with its folder, as in `./{text}`")),
             };
             return Err(Box::new(diagnostic.help(help)));
         }

@@ -36,7 +36,7 @@ pub fn expected(
     datas: &[DataDecl],
     json: bool,
 ) -> Result<(), Stop> {
-    let usage = |message: &str, help: &str| {
+    let usage = |message: &str, help: &'static str| {
         Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message).help(help)]))
     };
     if asked.is_empty() {

@@ -13,7 +13,7 @@ use codespan_reporting::term::termcolor::{Ansi, ColorSpec, NoColor, WriteColor};
 use codespan_reporting::term::{self, Config, Styles};
 use diffeo::data::printable_json;
 use diffeo::Message;
-use diffeo_base::{Diagnostic, Label, Severity, SourceMap, Span, MOST_SHOWN};
+use diffeo_base::{Diagnostic, Label, Severity, SourceMap, Span, Spelling, MOST_SHOWN};
 use serde_json::{json, Value as Json};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -158,7 +158,7 @@ pub fn usage(error: &clap::Error) -> Result<(), Stop> {
     let text = error.to_string();
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
     let message = first.strip_prefix("error: ").unwrap_or(first);
-    let d = Diagnostic::error("usage", Span::NONE, message).help(rest.trim());
+    let d = Diagnostic::error("usage", Span::NONE, message).help(rest.trim().to_string());
     let messages = Messages { format: MessageFormat::Json, colored: false, output_colored: false };
     messages.report(&SourceMap::default(), &[d]);
     Ok(())
@@ -208,7 +208,10 @@ fn readable(diagnostic: &Diagnostic) -> Diagnostic {
         primary: label(&diagnostic.primary),
         labels: diagnostic.labels.iter().map(label).collect(),
         notes: diagnostic.notes.iter().map(text).collect(),
-        help: diagnostic.help.as_ref().map(text),
+        help: diagnostic
+            .help
+            .as_ref()
+            .map(|help| help.map_texts(|text| printable(text).into_owned())),
     }
 }
 
@@ -292,7 +295,8 @@ fn body(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>) -> codespan::Diagnosti
         }
     }
     let notes = diagnostic.notes.iter().map(|note| format!("note: {note}"));
-    let help = diagnostic.help.iter().map(|help| format!("help: {help}"));
+    let help = diagnostic.help.iter().map(|help| help.written(Spelling::CommandLine));
+    let help = help.map(|help| format!("help: {help}"));
     codespan::Diagnostic::new(severity(diagnostic.severity))
         .with_labels(labels)
         .with_notes(notes.chain(help).collect())

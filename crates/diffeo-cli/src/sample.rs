@@ -8,7 +8,7 @@ use crate::{print, watch, Stop};
 use diffeo::data::reason;
 use diffeo::{
     Diagnostic, Entry, Exceeded, HostOptions, Message, Method, ModuleId, Names, Program,
-    SampleOptions, Samples, SourceMap, Span, Spelling, Step, Summary, Value,
+    SampleOptions, Samples, SourceMap, Span, Step, Summary, Value,
 };
 use diffeo_base::{Label, Severity};
 use diffeo_calculus::ty::Ty;
@@ -174,7 +174,6 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
         interrupt: limits.interrupt.clone(),
         threads: limits.threads,
         trace: Some(Arc::new(move |text| traced.suspend(|| messages.trace(text)))),
-        spelling: Spelling::CommandLine,
         ..HostOptions::default()
     };
     let options = SampleOptions {

@@ -3,7 +3,7 @@
 use crate::db::{AliasInfo, ConstructorInfo, DataInfo, Db, DefInfo, ModuleId, TypeRef};
 use crate::types::DataIdx;
 use crate::{infer, library};
-use diffeo_base::{Diagnostic, Name, Span};
+use diffeo_base::{Diagnostic, Help, Name, Span};
 use diffeo_calculus::ty::WellKnown;
 use diffeo_syntax::ast::{Import, Item, TypeBody, TypeDecl, TypeKind};
 
@@ -217,7 +217,7 @@ fn import_names(db: &mut Db, module: ModuleId, import: &Import) {
                 format!("the module `{}` has no `{}`", import.module.name, name.name),
             );
             if let Some(hint) = hint {
-                d = d.help(format!("did you mean `{hint}`?"));
+                d = d.help(Help::did_you_mean(hint));
             }
             d.notes.extend(db.hidden_library(from));
             db.report(d);

@@ -1,6 +1,6 @@
 //! The standard library, embedded in the program: its texts, and where a name is that is not imported.
 
-use diffeo_base::{closest, FileId};
+use diffeo_base::{closest, FileId, Help};
 use diffeo_calculus::ty::WellKnown;
 use diffeo_syntax::ast::{Item, TypeBody};
 use std::sync::OnceLock;
@@ -61,31 +61,32 @@ fn public() -> &'static [(String, &'static str)] {
 }
 
 /// What to do about a name that is a module of the library, or that modules of the library have.
-pub fn import_of(name: &str) -> Option<String> {
+pub fn import_of(name: &str) -> Option<Help> {
     if name != "prelude" && source(name).is_some() {
-        return Some(format!(
-            "`{name}` is a module of the library: put `import {name}` at the start of the file"
-        ));
+        let line = format!("import {name}");
+        let text =
+            format!("`{name}` is a module of the library: put `{line}` at the start of the file");
+        return Some(Help::import(line, text));
     }
     let having: Vec<&str> = public().iter().filter(|(n, _)| n == name).map(|(_, m)| *m).collect();
-    match having.as_slice() {
-        [] => None,
-        [module] => Some(format!(
-            "it is in the module `{module}` of the library: put `import {module} ({name})` at the start of the file"
-        )),
-        modules => Some(format!(
-            "modules of the library have one: put `import {} ({name})` at the start of the file, or take that of {}",
-            modules[0],
-            modules[1..].iter().map(|m| format!("`{m}`")).collect::<Vec<_>>().join(", ")
-        )),
-    }
+    let (module, others) = having.split_first()?;
+    let line = format!("import {module} ({name})");
+    let text = match others {
+        [] => format!(
+            "it is in the module `{module}` of the library: put `{line}` at the start of the file"
+        ),
+        others => format!(
+            "modules of the library have one: put `{line}` at the start of the file, or take that of {}",
+            others.iter().map(|m| format!("`{m}`")).collect::<Vec<_>>().join(", ")
+        ),
+    };
+    Some(Help::import(line, text))
 }
 
 /// What to do about a name that is nearly one of a module of the library.
-pub fn nearly(name: &str) -> Option<String> {
+pub fn nearly(name: &str) -> Option<Help> {
     let near = closest(name, public().iter().map(|(n, _)| n.as_str()))?;
     let (_, module) = public().iter().find(|(n, _)| n == near)?;
-    Some(format!(
-        "did you mean `{module}.{near}`? It needs `import {module}` at the start of the file"
-    ))
+    let help = Help::did_you_mean(format!("{module}.{near}"));
+    Some(help.text(format!(" It needs `import {module}` at the start of the file")))
 }

@@ -1,6 +1,6 @@
 //! Messages to the user as plain data: the places are looked up, nothing refers to the sources any more.
 
-use diffeo_base::{Diagnostic, Label, Severity, SourceMap, Span};
+use diffeo_base::{Diagnostic, Help, Label, Severity, SourceMap, Span, Spelling};
 use serde::Serialize;
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub struct Message {
     /// More that helps to understand it.
     pub notes: Vec<String>,
     /// What to do.
-    pub help: Option<String>,
+    pub help: Option<Help>,
 }
 
 /// A further place of a message.
@@ -102,14 +102,24 @@ impl Message {
     }
 }
 
-impl fmt::Display for Message {
-    /// `file.deo:1:5: error[code]: message`, then notes and help, a line each.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Message {
+    /// `file.deo:1:5: error[code]: message`, then notes and help, a line each, for the users of a host.
+    pub fn written(&self, spelling: Spelling) -> String {
+        let mut out = String::new();
         if let Some(Place { file, line, column, .. }) = &self.place {
-            write!(f, "{file}:{line}:{column}: ")?;
+            out += &format!("{file}:{line}:{column}: ");
         }
-        write!(f, "{}[{}]: {}", self.severity, self.code, self.message)?;
-        self.notes.iter().try_for_each(|note| write!(f, "\n  note: {note}"))?;
-        self.help.iter().try_for_each(|help| write!(f, "\n  help: {help}"))
+        out += &format!("{}[{}]: {}", self.severity, self.code, self.message);
+        self.notes.iter().for_each(|note| out += &format!("\n  note: {note}"));
+        let help = self.help.iter().map(|help| help.written(spelling));
+        help.for_each(|help| out += &format!("\n  help: {help}"));
+        out
+    }
+}
+
+impl fmt::Display for Message {
+    /// For users of Rust.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.written(Spelling::Rust))
     }
 }

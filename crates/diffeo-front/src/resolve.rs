@@ -8,7 +8,7 @@ use crate::db::{def_item, Db, DefId, ModuleId, Res, SizeRes};
 use crate::library;
 use crate::types::DataIdx;
 use diffeo_base::foreign::{replacement, Role};
-use diffeo_base::{deep, Diagnostic, Name, Span};
+use diffeo_base::{deep, Diagnostic, Help, Name, Span};
 use diffeo_syntax::ast::{
     Binding, Control, ExprId, ExprKind, Ident, Module, PatId, PatKind, Path, SizeExpr, TypeId,
     TypeKind,
@@ -397,19 +397,20 @@ impl Resolver<'_> {
     }
 
     /// What may have been meant by a name that means nothing.
-    fn meant(&self, name: &str, span: Span) -> Option<String> {
+    fn meant(&self, name: &str, span: Span) -> Option<Help> {
         let defined = self
             .defining
             .iter()
             .rev()
             .find(|(pat, _)| matches!(&self.ast.pats[*pat].kind, PatKind::Var(n) if n == name));
         if let Some((_, is_function)) = defined {
-            return Some(match is_function {
+            let text = match is_function {
                 true => format!(
                     "a local function that calls itself is defined by `let rec {name}(…) = …`"
                 ),
                 false => format!("`{name}` has no value before this `let` is complete"),
-            });
+            };
+            return Some(text.into());
         }
         let foreign = [Role::Value, Role::Word, Role::Infix, Role::Module]
             .iter()
@@ -418,16 +419,17 @@ impl Resolver<'_> {
             return Some(help.into());
         }
         if self.db.sources.before_on_line(span).contains("--") {
-            return replacement(Role::Sign, "--").map(str::to_owned);
+            return replacement(Role::Sign, "--").map(Help::from);
         }
         let unprimed = name.trim_end_matches('\'');
         if unprimed != name && (self.local(unprimed).is_some() || self.global(unprimed).is_some()) {
-            return Some(format!(
+            let text = format!(
                 "a `'` is a part of the name: the derivative is `grad({unprimed})`, the transpose `transpose({unprimed})`"
-            ));
+            );
+            return Some(text.into());
         }
         library::import_of(name)
-            .or_else(|| self.suggest(name).map(|found| format!("did you mean `{found}`?")))
+            .or_else(|| self.suggest(name).map(|found| Help::did_you_mean(found.to_string())))
             .or_else(|| library::nearly(name))
     }
 
@@ -499,7 +501,7 @@ impl Resolver<'_> {
                             if let Some(help) = known {
                                 d = d.help(help);
                             } else if let Some(found) = hint {
-                                d = d.help(format!("did you mean `{name}.{found}`?"));
+                                d = d.help(Help::did_you_mean(format!("{name}.{found}")));
                             }
                             d.notes.extend(self.db.hidden_library(module));
                             self.db.report(d);
@@ -529,11 +531,11 @@ impl Resolver<'_> {
             format!("there is no `{}` here", short(module)),
         );
         diagnostic.help = if self.global(name).is_some() {
-            Some(format!("`{name}` needs no module: write `{name}`"))
+            Some(format!("`{name}` needs no module: write `{name}`").into())
         } else if replacement(Role::Module, module).is_some() {
             let foreign = [Role::Value, Role::Constructor]
                 .iter()
-                .find_map(|role| replacement(*role, name).map(str::to_owned));
+                .find_map(|role| replacement(*role, name).map(Help::from));
             foreign.or_else(|| library::import_of(name)).or_else(|| self.meant(module, span))
         } else {
             self.meant(module, span)
@@ -555,7 +557,7 @@ impl Resolver<'_> {
                     let message = format!("there is no module `{}` here", m.name);
                     let help = replacement(Role::Constructor, name)
                         .filter(|_| replacement(Role::Module, &m.name).is_some())
-                        .map_or_else(|| format!("add `import {}`", m.name), str::to_owned);
+                        .map_or_else(|| format!("add `import {}`", m.name).into(), Help::from);
                     self.db.report(Diagnostic::error("unknown-module", m.span, message).help(help));
                     return None;
                 }
@@ -577,13 +579,13 @@ impl Resolver<'_> {
             format!("there is no constructor `{name}` here"),
         );
         d.help = if matches!(name.as_str(), "Real" | "Int" | "Bool" | "String") {
-            Some(format!("`{name}` is a type: a pattern with one is written `(x: {name})`"))
+            Some(format!("`{name}` is a type: a pattern with one is written `(x: {name})`").into())
         } else if is_type {
-            Some(format!("`{name}` is a type; a value is made with one of its constructors"))
+            Some(format!("`{name}` is a type; a value is made with one of its constructors").into())
         } else if let Some(help) = replacement(Role::Constructor, name) {
             Some(help.into())
         } else {
-            library::import_of(name).or(hint.map(|found| format!("did you mean `{found}`?")))
+            library::import_of(name).or(hint.map(Help::did_you_mean))
         };
         self.db.report(d);
         None

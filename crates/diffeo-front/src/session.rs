@@ -14,7 +14,7 @@ use crate::display::TypePrinter;
 use crate::interface::Interface;
 use crate::types::{Ty as Inferred, Walk};
 use crate::{declare, elaborate, exhaustive, infer, library, resolve};
-use diffeo_base::{closest, deep, Diagnostic, FileId, Name, SourceMap, Span};
+use diffeo_base::{closest, deep, Diagnostic, FileId, Help, Name, SourceMap, Span};
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::{Program, Ty};
 use diffeo_syntax::ast::{self, Item};
@@ -323,7 +323,7 @@ impl Session {
             format!("there is no module `{name}`: no file {name}.deo beside this one, and none in the standard library"),
         );
         if let Some(hint) = hint {
-            d = d.help(format!("did you mean `{hint}`?"));
+            d = d.help(Help::did_you_mean(hint));
         }
         self.db.report(d);
         None
@@ -438,8 +438,11 @@ impl Session {
         }
         let Some(def) = self.definition(module, name) else {
             if let Some(d) = self.db.diagnostics.last_mut().filter(|_| name == "main") {
-                let known = d.help.take().map_or(String::new(), |help| format!("{help}; "));
-                d.help = Some(format!("{known}another one is named with `--entry NAME`"));
+                let other = "another one is named with `--entry NAME`";
+                d.help = Some(match d.help.take() {
+                    Some(known) => known.text("; ").text(other),
+                    None => other.into(),
+                });
             }
             return None;
         };
@@ -624,7 +627,7 @@ impl Session {
             format!("there is no definition `{name}` in {file}"),
         );
         d = match hint {
-            Some(hint) => d.help(format!("did you mean `{hint}`?")),
+            Some(hint) => d.help(Help::did_you_mean(hint)),
             None if names.is_empty() => d.help(format!("define it: `def {name} = …`")),
             None => {
                 let some: Vec<String> = names.iter().take(8).map(|n| format!("`{n}`")).collect();

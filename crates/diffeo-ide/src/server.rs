@@ -7,7 +7,7 @@
 
 use crate::lines::LineIndex;
 use crate::{selection, tokens};
-use diffeo_base::{bounded, Diagnostic, Severity, SourceMap, Span};
+use diffeo_base::{bounded, Diagnostic, Fix, Severity, SourceMap, Span, Spelling};
 use diffeo_calculus::eval::{Exceeded, Limits, MemoryLimit};
 use diffeo_front::query::{Symbol, SymbolKind};
 use diffeo_front::{ModuleId, Session};
@@ -541,7 +541,8 @@ fn message(sources: &SourceMap, d: &Diagnostic, uri: &str, utf8: bool) -> Value 
     };
     let mut text = d.message.clone();
     d.notes.iter().for_each(|note| text += &format!("\nnote: {note}"));
-    d.help.iter().for_each(|help| text += &format!("\nhelp: {help}"));
+    let help = d.help.iter().map(|help| help.written(Spelling::CommandLine));
+    help.for_each(|help| text += &format!("\nhelp: {help}"));
     let own = d.labels.iter().filter(|l| l.span.file == d.primary.span.file && !l.span.is_none());
     let related: Vec<Value> = own
         .map(
@@ -574,31 +575,24 @@ fn location(session: &Session, span: Span, utf8: bool) -> Value {
     json!({ "uri": uri_of(path), "range": lines.span(span) })
 }
 
-/// A change that a message's help names: a name that was meant, or an import.
+/// The change that does what the help of a message says, if there is one.
 fn fix(d: &Diagnostic, lines: LineIndex<'_>, uri: &str) -> Option<Value> {
-    let help = d.help.as_ref()?;
-    let quoted = |after: &str| {
-        let rest = &help[help.find(after)? + after.len()..];
-        rest.split_once('`').map(|(name, _)| name.to_string())
-    };
-    let span = d.primary.span;
-    let (title, edit) = if let Some(name) = quoted("did you mean `") {
-        let range = lines.span(span);
-        (format!("write `{name}`"), json!({ "range": range, "newText": name }))
-    } else if let Some(import) = quoted("put `").filter(|text| text.starts_with("import ")) {
-        // After the imports that there are.
-        let (parsed, _) = diffeo_syntax::parse(span.file, lines.text());
-        let imports = parsed.items.iter().filter_map(|item| match item {
-            Item::Import(import) => Some(import.span.end as usize),
-            Item::Type(_) | Item::Def(_) => None,
-        });
-        let at = imports.max().map_or(0, |end| lines.next_line(end));
-        (
-            format!("add `{import}`"),
-            json!({ "range": lines.range(at, at), "newText": format!("{import}\n") }),
-        )
-    } else {
-        return None;
+    let (title, edit) = match d.help.as_ref()?.fix.as_ref()? {
+        Fix::Replace(text) => {
+            let range = lines.span(d.primary.span);
+            (format!("write `{text}`"), json!({ "range": range, "newText": text }))
+        }
+        Fix::Import(line) => {
+            // After the imports that there are.
+            let (parsed, _) = diffeo_syntax::parse(d.primary.span.file, lines.text());
+            let imports = parsed.items.iter().filter_map(|item| match item {
+                Item::Import(import) => Some(import.span.end as usize),
+                Item::Type(_) | Item::Def(_) => None,
+            });
+            let at = imports.max().map_or(0, |end| lines.next_line(end));
+            let edit = json!({ "range": lines.range(at, at), "newText": format!("{line}\n") });
+            (format!("add `{line}`"), edit)
+        }
     };
     Some(json!({
         "title": title,

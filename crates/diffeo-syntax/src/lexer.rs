@@ -6,7 +6,7 @@
 use crate::token::{keyword, Token, TokenKind};
 use crate::MAX_ERRORS;
 use diffeo_base::foreign::{replacement, Role};
-use diffeo_base::{is_invisible, Diagnostic, FileId, Name, Span};
+use diffeo_base::{is_invisible, Diagnostic, FileId, Help, Name, Span};
 
 /// What the lexer makes of a text.
 pub(crate) struct Lexed {
@@ -325,7 +325,7 @@ impl<'t> Lexer<'t> {
             self.span(start, start + first.len_utf8()),
             message,
         );
-        diagnostic.help = help.map(str::to_owned);
+        diagnostic.help = help.map(Help::from);
         self.report(diagnostic);
         self.push(TokenKind::Stray, start);
     }

@@ -20,7 +20,7 @@ mod sample;
 mod session;
 pub mod show;
 
-pub use diffeo_base::{Diagnostic, Name, Severity, SourceMap, Span};
+pub use diffeo_base::{Diagnostic, Fix, Help, Name, Severity, SourceMap, Span, Spelling};
 pub use diffeo_calculus::eval::leftovers;
 pub use diffeo_calculus::eval::{
     Event, Exceeded, Kinks, Limits, MemoryLimit, Options, Progress, RuntimeError,
@@ -34,7 +34,7 @@ pub use diffeo_front::{
 pub use host::{from_core, to_core};
 pub use host::{
     Array, Error, FromDiffeo, Function, HostOptions, Lines, Mismatch, Program, Report, Reports,
-    Spelling, ToDiffeo, Type, Types, Value, Variant, WellKnown,
+    ToDiffeo, Type, Types, Value, Variant, WellKnown,
 };
 pub use sample::{
     Approximation, Chain, Method, Names, SampleOptions, Samples, Step, Steps, Summary, Variable,

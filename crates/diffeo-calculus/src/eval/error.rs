@@ -1,7 +1,7 @@
 //! Run-time errors and warnings, as data, and their messages.
 
 use super::limits::Exceeded;
-use diffeo_base::{Diagnostic, Name, Span};
+use diffeo_base::{CallOption, Diagnostic, Help, Name, Span};
 
 /// What went wrong while a program ran.
 #[derive(Clone, Debug)]
@@ -353,23 +353,31 @@ impl ErrorKind {
     }
 
     /// What to do about it.
-    pub fn help(&self) -> Option<&'static str> {
+    pub fn help(&self) -> Option<Help> {
         match self {
-            ErrorKind::Kink { op, operands } => at_the_origin(op, operands),
-            ErrorKind::Overflow { .. } => {
-                Some("use Real, or `wrapping_add` and `wrapping_mul` for arithmetic modulo 2^64")
-            }
+            ErrorKind::Kink { op, operands } => at_the_origin(op, operands).map(Help::from),
+            ErrorKind::Overflow { .. } => Some(
+                "use Real, or `wrapping_add` and `wrapping_mul` for arithmetic modulo 2^64".into(),
+            ),
             ErrorKind::IrregularRows { .. } => {
-                Some("use a List of arrays where the lengths differ")
+                Some("use a List of arrays where the lengths differ".into())
             }
-            ErrorKind::TooDeep { .. } => {
-                Some("check that the recursion ends; a call in tail position needs no memory")
+            ErrorKind::TooDeep { .. } => Some(
+                "check that the recursion ends; a call in tail position needs no memory".into(),
+            ),
+            ErrorKind::Unfolded { .. } => {
+                Some("with a larger `--unfold` it may have a value".into())
             }
-            ErrorKind::Unfolded { .. } => Some("with a larger `--unfold` it may have a value"),
-            ErrorKind::ConstantCycle { .. } => Some("make one of them a function"),
-            ErrorKind::NanDerivative => Some("`--engine interp` tells which operation made it so"),
-            ErrorKind::DerivativeOrder => Some("`--engine interp` has all orders"),
-            ErrorKind::Internal { .. } => Some("please report it with the program"),
+            ErrorKind::ConstantCycle { .. } => Some("make one of them a function".into()),
+            ErrorKind::NanDerivative => Some(
+                Help::default()
+                    .option_of(CallOption::Engine, "interp")
+                    .text(" tells which operation made it so"),
+            ),
+            ErrorKind::DerivativeOrder => Some(
+                Help::default().option_of(CallOption::Engine, "interp").text(" has all orders"),
+            ),
+            ErrorKind::Internal { .. } => Some("please report it with the program".into()),
             ErrorKind::Exceeded(_)
             | ErrorKind::DivisionByZero { .. }
             | ErrorKind::NegativeExponent { .. }
@@ -451,19 +459,20 @@ impl RuntimeWarning {
             }
             WarningKind::Kink { op, operands: xs } => (
                 warning(format!("{} has no derivative there", operands(op, xs))),
-                at_the_origin(op, xs),
+                at_the_origin(op, xs).map(Help::from),
             ),
             WarningKind::OutsideDomain { op, operands: xs } => (
                 warning(format!("{} is outside the domain of the operation", operands(op, xs))),
-                at_the_origin(op, xs),
+                at_the_origin(op, xs).map(Help::from),
             ),
             WarningKind::NanDerivative { op, operands: xs } => (
                 warning(format!("the derivative is nan because of {}", operands(op, xs)))
                     .note("the value is finite, but the derivative does not exist there"),
-                at_the_origin(op, xs),
+                at_the_origin(op, xs).map(Help::from),
             ),
             WarningKind::Told { code: _, message, help } => {
-                (warning(message.clone()), Some(help.as_str()).filter(|help| !help.is_empty()))
+                let help = (!help.is_empty()).then(|| Help::from(help.clone()));
+                (warning(message.clone()), help)
             }
         };
         let d = match &self.function {

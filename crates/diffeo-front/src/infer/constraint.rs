@@ -9,7 +9,7 @@ use crate::types::{
     Clash, DataIdx, FieldOrder, Made, Nest, Size, Touch, Ty, TyVar, TypeClass, Walk, Why,
 };
 use diffeo_base::foreign::{replacement, Role};
-use diffeo_base::{deep, field_name, Diagnostic, Name, Span};
+use diffeo_base::{deep, field_name, Diagnostic, Help, Name, Span};
 use diffeo_syntax::ast::Ident;
 
 /// Why a type has no type of jets.
@@ -422,7 +422,7 @@ impl Infer<'_> {
                         format!("there is no field `{}` in {text}", field_name(&field.name)),
                     )
                     .label(base_span, format!("this is of type {text}"));
-                    d.help = hint.map(|hint| format!("did you mean `{}`?", field_name(&hint)));
+                    d.help = hint.map(|hint| Help::did_you_mean(field_name(&hint)));
                     self.db.report(d);
                     let _ = self.store().unify(out, &Ty::Error);
                 }
@@ -439,7 +439,7 @@ impl Infer<'_> {
                     ),
                 )
                 .label(base_span, format!("this is of type {text}"));
-                d.help = self.method(&other, base_span, &field.name);
+                d.help = self.method(&other, base_span, &field.name).map(Help::from);
                 self.db.report(d);
                 let _ = self.store().unify(out, &Ty::Error);
             }

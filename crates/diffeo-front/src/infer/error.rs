@@ -3,7 +3,7 @@
 use super::Infer;
 use crate::display::{mismatch, TypePrinter};
 use crate::types::{Clash, Size, Ty};
-use diffeo_base::{closest, field_name, Diagnostic, Name, Span};
+use diffeo_base::{closest, field_name, Diagnostic, Help, Name, Span};
 use std::rc::Rc;
 
 /// A call of a function of several arguments with a single one of a type still unknown.
@@ -337,7 +337,7 @@ impl Infer<'_> {
             d = d.note(format!("{ie} differs from {if_}"));
         }
         if d.help.is_none() {
-            d.help = conversion(inner.0, inner.1, because).map(str::to_owned);
+            d.help = conversion(inner.0, inner.1, because).map(Help::from);
         }
         for ty in [inner.0, inner.1] {
             if let Ty::Var(v) = ty {
@@ -472,7 +472,7 @@ fn fields_apart(
     };
     if let ([missing], [extra], None) = (missing.as_slice(), extra.as_slice(), &d.help) {
         if closest(extra, [missing.as_str()]).is_some() {
-            d = d.help(format!("did you mean `{}`?", field_name(missing)));
+            d = d.help(Help::did_you_mean(field_name(missing)));
         }
     }
     d

@@ -7,7 +7,7 @@ use crate::types::{
     instantiate, DataIdx, FieldOrder, Made, Shared, Size, Store, Ty, TypeClass, Walk,
 };
 use diffeo_base::foreign::{replacement, Role};
-use diffeo_base::{deep, field_name, Diagnostic, Name, Span};
+use diffeo_base::{deep, field_name, Diagnostic, Help, Name, Span};
 use diffeo_syntax::ast::{Module, Path, SizeExpr, TypeId, TypeKind};
 
 /// What the variables and sizes of a type expression mean.
@@ -143,11 +143,9 @@ fn named(
             let types = scopes.flat_map(|id| db.module(id).scope.types.keys().map(Name::as_str));
             let names = ["Real", "Int", "Bool", "String"].into_iter().chain(types);
             let help = replacement(Role::Type, name)
-                .map(str::to_owned)
+                .map(Help::from)
                 .or_else(|| library::import_of(name))
-                .or_else(|| {
-                    db.closest(name, names).map(|found| format!("did you mean `{found}`?"))
-                });
+                .or_else(|| db.closest(name, names).map(Help::did_you_mean));
             let mut d =
                 Diagnostic::error("unknown-type", span, format!("there is no type `{name}` here"));
             d.help = help;

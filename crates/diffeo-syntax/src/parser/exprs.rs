@@ -165,6 +165,7 @@ impl<'t> Parser<'t> {
         let before = self.text.get(..span.start as usize).unwrap_or("");
         let line_start = before.rfind('\n').map_or(before, |i| &before[i + 1..]).trim().is_empty();
         let name = text.len() < 40 && !text.contains('\n');
+        let mut compares = false;
         let (message, help) = match &self.module.exprs[lhs].kind {
             ExprKind::Index { .. } => {
                 let (array, index) = text.split_once('[').filter(|_| name).unwrap_or(("xs", "i]"));
@@ -192,10 +193,13 @@ impl<'t> Parser<'t> {
                 "`=` does not stand in an expression",
                 format!("bind a name with `let {x} = e in …`; `==` compares"),
             ),
-            _ => ("`=` does not compare", "write `==`".into()),
+            _ => {
+                compares = true;
+                ("`=` does not compare", "write `==`".into())
+            }
         };
         let mut diagnostic = Diagnostic::error("syntax", self.span(), message).help(help);
-        if message.ends_with("compare") {
+        if compares {
             diagnostic = diagnostic
                 .primary_text("expected `==`")
                 .note("`=` binds names, as in `let x = e in …`");

@@ -4,7 +4,7 @@ use super::{Parser, SyntaxLevel};
 use crate::ast::{Constructor, Def, Ident, Import, Item, TypeBody, TypeDecl};
 use crate::token::TokenKind;
 use diffeo_base::foreign::{replacement, Role};
-use diffeo_base::{Diagnostic, Name};
+use diffeo_base::{Diagnostic, Help, Name};
 
 impl Parser<'_> {
     /// A whole file.
@@ -29,7 +29,7 @@ impl Parser<'_> {
             }
             if !self.at_end() && imported {
                 self.unexpected_with("`(` or the next definition", |mut d| {
-                    d.help = replacement(Role::Item, "use").map(str::to_owned);
+                    d.help = replacement(Role::Item, "use").map(Help::from);
                     d
                 });
                 self.skip_to_item();
@@ -84,7 +84,7 @@ impl Parser<'_> {
             let message =
                 format!("this {} {what}", self.describe(self.token(0)).replace("the keyword ", ""));
             let mut diagnostic = Diagnostic::error("syntax", self.here(), message);
-            diagnostic.help = self.hint();
+            diagnostic.help = self.hint().map(Help::from);
             if self.at(TokenKind::In) {
                 diagnostic = diagnostic.help("`let x = e in …` needs its `let`; whether x is an element is `any(fn y -> y == x, ys)`");
             }

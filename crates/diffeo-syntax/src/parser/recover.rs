@@ -6,7 +6,7 @@
 use super::Parser;
 use crate::token::{Token, TokenKind};
 use crate::MAX_ERRORS;
-use diffeo_base::{Diagnostic, Span};
+use diffeo_base::{Diagnostic, Help, Span};
 
 /// An open bracket.
 #[derive(Clone, Copy)]
@@ -113,7 +113,7 @@ impl Parser<'_> {
         let message = format!("expected {expected}, found {}", self.describe(self.token(0)));
         let mut diagnostic = Diagnostic::error("syntax", place(self), message)
             .primary_text(format!("expected {expected}"));
-        diagnostic.help = self.hint();
+        diagnostic.help = self.hint().map(Help::from);
         self.report(more(diagnostic));
     }
 

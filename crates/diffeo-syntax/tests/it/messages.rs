@@ -1,7 +1,7 @@
 //! What is said about programs that are wrong: one message for each slip, at its place, and the parts
 //! that are right are read all the same.
 
-use diffeo_base::{Diagnostic, FileId};
+use diffeo_base::{Diagnostic, FileId, Spelling};
 use diffeo_syntax::{parse, parse_expression, print, MAX_ERRORS};
 
 /// A message as one line: code, the text it points at, the message.
@@ -30,7 +30,7 @@ fn only(text: &str) -> Diagnostic {
 /// The help of the one message about a file.
 #[track_caller]
 fn help(text: &str) -> String {
-    only(text).help.unwrap_or_default()
+    only(text).help.unwrap_or_default().written(Spelling::CommandLine)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::error::{
 use super::options;
 use super::read::MISSING;
 use super::show_type;
-use diffeo_base::{field_name, is_invisible, Diagnostic, Span};
+use diffeo_base::{field_name, is_invisible, Diagnostic, Help, Span};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use std::fmt::Write;
 
@@ -36,7 +36,7 @@ impl DataError {
         message.push_str(": ");
         message.push_str(&self.problem.text(name, datas));
         let mut diagnostic = Diagnostic::error("data", Span::NONE, message);
-        diagnostic.help = self.help(datas);
+        diagnostic.help = self.help(datas).map(Help::from);
         let about_cell = matches!(self.problem, Problem::Cell(_) | Problem::MissingCell(..));
         if about_cell && self.has("na") {
             let texts: Vec<String> = MISSING.iter().map(|text| format!("`{text}`")).collect();

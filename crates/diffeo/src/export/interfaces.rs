@@ -77,7 +77,7 @@ fn bridgestan(
     functions: &[(&ExportRequest, usize)],
     sizes: &KnownSizes,
 ) -> Result<Bridgestan, Box<Diagnostic>> {
-    let refused = |wanted: Option<&ExportRequest>, message: String, help: &str| {
+    let refused = |wanted: Option<&ExportRequest>, message: String, help: &'static str| {
         let span = wanted.map_or(diffeo_base::Span::NONE, |wanted| wanted.entry.span);
         Box::new(Diagnostic::error("not-for-bridgestan", span, message).help(help))
     };

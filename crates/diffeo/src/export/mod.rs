@@ -11,7 +11,7 @@ mod values;
 use crate::lower::{self, Nan};
 use crate::pipeline::{self, Backend, PassRun, Timing};
 use crate::SourceMap;
-use diffeo_base::{closest, Diagnostic, Span};
+use diffeo_base::{closest, Diagnostic, Help, Span};
 use diffeo_calculus::outside::{asked, derivative_by};
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::{Program, Ty};
@@ -233,7 +233,7 @@ fn places(wanted: &ExportRequest, names: &[String]) -> Result<Vec<usize>, Box<Di
             let message = format!("`{}` has no parameter `{name}`", wanted.entry.name);
             let d = Diagnostic::error("argument", wanted.entry.span, message);
             Box::new(match closest(name, known.iter().copied()) {
-                Some(near) => d.help(format!("did you mean `{near}`?")),
+                Some(near) => d.help(Help::did_you_mean(near)),
                 None if known.is_empty() => d.help("none of its parameters has a name"),
                 None => d.help(format!("its parameters are {}", known.join(", "))),
             })

@@ -5,7 +5,6 @@
 //! over what is not compiled, and where a derivative is nan.
 
 use super::code::{result, Arguments, ValueTypes};
-use super::spelling::Spelling;
 use super::{sides, Error, FromDiffeo, Program, ToDiffeo, Type, Types, Value, World};
 use crate::lower::value::Interface;
 use crate::lower::{self, Lowered};
@@ -60,8 +59,6 @@ pub struct HostOptions {
     pub trace: Option<Lines>,
     /// Takes what the program reports with `progress`.
     pub progress: Option<Reports>,
-    /// How messages write options.
-    pub spelling: Spelling,
 }
 
 impl Default for HostOptions {
@@ -77,7 +74,6 @@ impl Default for HostOptions {
             max_stack: 1 << 30,
             trace: None,
             progress: None,
-            spelling: Spelling::default(),
         }
     }
 }
@@ -475,11 +471,10 @@ impl Function {
     /// The warnings of the calls since this was last asked, such as a derivative that is nan.
     pub fn take_warnings(&self) -> Vec<Message> {
         let warnings = std::mem::take(&mut *lock(&self.0.warnings));
-        let spelling = self.0.options.spelling;
         self.0.program.world.with(move |world| {
             let sources = world.session.sources();
             let message = |warning: RuntimeWarning| Message::new(sources, &warning.to_diagnostic());
-            warnings.into_iter().map(message).map(|m| spelling.message(m)).collect()
+            warnings.into_iter().map(message).collect()
         })
     }
 
@@ -579,10 +574,8 @@ impl Function {
 
     pub(super) fn stopped(&self, error: &RuntimeError) -> Error {
         let diagnostic = error.to_diagnostic();
-        let (program, spelling) = (&self.0.program, self.0.options.spelling);
-        program.world.with(|world| {
-            spelling.error(Error::one(Message::new(world.session.sources(), &diagnostic)))
-        })
+        let message = |world: &mut World| Message::new(world.session.sources(), &diagnostic);
+        Error::one(self.0.program.world.with(message))
     }
 
     /// The value by the evaluator, after compiled code has printed and reported so much; in at most so many operations.
@@ -622,10 +615,7 @@ impl Function {
             let sources = world.session.sources();
             match result {
                 Ok(value) => Ok(code.host(&value, to)),
-                Err(error) => {
-                    let message = Message::new(sources, &error.to_diagnostic());
-                    Err(inner.options.spelling.error(Error::one(message)))
-                }
+                Err(error) => Err(Error::one(Message::new(sources, &error.to_diagnostic()))),
             }
         })
     }

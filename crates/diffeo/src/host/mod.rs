@@ -24,7 +24,6 @@ mod code;
 mod convert;
 mod function;
 mod repeated;
-mod spelling;
 mod value;
 
 pub use convert::{FromDiffeo, Mismatch, ToDiffeo};
@@ -32,13 +31,12 @@ pub use diffeo_calculus::ty::WellKnown;
 pub use diffeo_front::interface::{Type, Types, Variant};
 pub use function::{Function, HostOptions, Lines, Report, Reports};
 pub(crate) use repeated::{Repeated, Undefined};
-pub use spelling::Spelling;
 pub use value::{Array, Value};
 
 use crate::session::Session;
 use crate::Cpu;
 use crate::ModuleId;
-use diffeo_base::bounded;
+use diffeo_base::{bounded, Spelling};
 use diffeo_calculus::eval::{Exceeded, Limits};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value as Core;
@@ -78,15 +76,18 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The messages, one below the other, for the users of a host.
+    pub fn written(&self, spelling: Spelling) -> String {
+        let all: Vec<String> = self.messages.iter().map(|m| m.written(spelling)).collect();
+        all.join("\n")
+    }
+}
+
 impl fmt::Display for Error {
+    /// For users of Rust.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, message) in self.messages.iter().enumerate() {
-            if i > 0 {
-                f.write_str("\n")?;
-            }
-            message.fmt(f)?;
-        }
-        Ok(())
+        f.write_str(&self.written(Spelling::Rust))
     }
 }
 

@@ -55,7 +55,7 @@ use diffeo_array::ir::{
     Variant,
 };
 use diffeo_array::places::place_warnings;
-use diffeo_base::{Diagnostic, Name, SourceMap, Span};
+use diffeo_base::{CallOption, Diagnostic, Help, Name, SourceMap, Span};
 use diffeo_calculus::eval::Exceeded;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::{GlobalId, Program};
@@ -185,7 +185,11 @@ impl Unsupported {
             }
             // It is not the program that is to blame.
             Unsupported::Engine(why) => Diagnostic::error("engine", Span::NONE, why.clone()).help(
-                "choose another engine: `--engine jit` and `--engine interp` are always there",
+                Help::from("choose another engine: ")
+                    .option_of(CallOption::Engine, "jit")
+                    .text(" and ")
+                    .option_of(CallOption::Engine, "interp")
+                    .text(" are always there"),
             ),
             Unsupported::Exceeded(bound) => {
                 let message = format!("{}, while compiling", bound.message());

@@ -4,6 +4,7 @@ use super::diagnose::Summary;
 use super::model::Model;
 use super::{Approximation, Method, Samples};
 use crate::Message;
+use diffeo_base::{CallOption, Help};
 use std::cmp::Ordering;
 
 /// From where on chains do not agree.
@@ -18,10 +19,10 @@ const E_BFMI: f64 = 0.3;
 /// From where on an unconstrained Real is far from where models have it.
 const FAR: f64 = 1e4;
 
-fn warning(code: &'static str, message: String, help: &str) -> Message {
+fn warning(code: &'static str, message: String, help: impl Into<Help>) -> Message {
     let mut warning = Message::error(code, message);
     warning.severity = "warning";
-    warning.help = Some(help.to_string());
+    warning.help = Some(help.into());
     warning
 }
 
@@ -44,7 +45,13 @@ pub(super) fn of_approximation(method: Method, found: &Approximation) -> Vec<Mes
         all.push(warning(
             "not-converged",
             "the search for the approximation ended before it had converged".to_string(),
-            "is the posterior proper? If it is, scale parameters and predictors to about 1, or begin elsewhere (`--seed`, `--init`); `--method nuts` draws from the posterior itself",
+            Help::from("is the posterior proper? If it is, scale parameters and predictors to about 1, or begin elsewhere (")
+                .option(CallOption::Seed)
+                .text(", ")
+                .option(CallOption::Init)
+                .text("); ")
+                .option_of(CallOption::Method, "nuts")
+                .text(" draws from the posterior itself"),
         ));
     }
     // A nan: there are few draws, or some have no density.
@@ -60,7 +67,8 @@ pub(super) fn of_approximation(method: Method, found: &Approximation) -> Vec<Mes
         all.push(warning(
             "approximation",
             format!("the approximation is poor: the Pareto k of its weights is {:.2}, and should be below {PARETO_K}", found.pareto_k),
-            &format!("the posterior has {how}, or there are few draws: take `--method nuts`"),
+            Help::from(format!("the posterior has {how}, or there are few draws: take "))
+                .option_of(CallOption::Method, "nuts"),
         ));
     }
     all
@@ -81,13 +89,19 @@ pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
         all.push(warning(
             "divergences",
             format!("all draws of chain {} diverged: it tells nothing of the posterior", lost.number),
-            "a chain is lost where the density has jumps, or a derivative that does not change; take another `--seed`, more `--warmup`, or other parameters",
+            Help::from("a chain is lost where the density has jumps, or a derivative that does not change; take another ")
+                .option(CallOption::Seed)
+                .text(", more ")
+                .option(CallOption::Warmup)
+                .text(", or other parameters"),
         ));
     } else if divergences > 0 {
         all.push(warning(
             "divergences",
             format!("{divergences} of {total} draws diverged: parts of the posterior may not have been visited"),
-            "aim at a higher acceptance, as with `--target-accept 0.95`; where that does not help, write the model in other parameters, such as `mean + sd * z` with a standard normal z in place of a normal effect",
+            Help::from("aim at a higher acceptance, as with ")
+                .option_of(CallOption::TargetAccept, "0.95")
+                .text("; where that does not help, write the model in other parameters, such as `mean + sd * z` with a standard normal z in place of a normal effect"),
         ));
     }
     let worst = |value: fn(&Summary) -> f64| {
@@ -118,7 +132,8 @@ pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
                 "{limit} of {total} trajectories were as long as they could be, 2^{} steps: {effect}",
                 samples.max_depth
             ),
-            "parameters of very different scales, or strongly correlated ones, make long ways: put predictors and parameters to the scale of 1, or raise `--max-depth`",
+            Help::from("parameters of very different scales, or strongly correlated ones, make long ways: put predictors and parameters to the scale of 1, or raise ")
+                .option(CallOption::MaxDepth),
         ));
     }
     if !low.is_empty() {
@@ -133,11 +148,13 @@ pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
         let (reason, help) = match &far {
             Some((parameter, distance)) => (
                 format!(", and `{parameter}` wanders as far as {distance:.1e}"),
-                "is the posterior proper? A parameter that neither a prior nor the data hold has none: give it a prior",
+                "is the posterior proper? A parameter that neither a prior nor the data hold has none: give it a prior".into(),
             ),
             None => (
                 String::new(),
-                "take more warm-up (`--warmup`); if that does not help, the posterior may have several modes, or be improper",
+                Help::from("take more warm-up (")
+                    .option(CallOption::Warmup)
+                    .text("); if that does not help, the posterior may have several modes, or be improper"),
             ),
         };
         all.push(warning(
@@ -158,7 +175,7 @@ pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
                 small.len(),
                 samples.summaries.len()
             ),
-            "take more draws, as with `--draws 4000`",
+            Help::from("take more draws, as with ").option_of(CallOption::Draws, "4000"),
         ));
     }
     if let Some((parameter, chain)) = stuck {
@@ -176,7 +193,7 @@ pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
             "the program stopped at {stops} points of the trajectories, which count as points without density: {}",
             message.message
         );
-        message.help = Some("a few while a chain warms up do no harm; for many, say with `parameters` what values the density accepts".to_string());
+        message.help = Some("a few while a chain warms up do no harm; for many, say with `parameters` what values the density accepts".into());
         all.push(message);
     }
     all

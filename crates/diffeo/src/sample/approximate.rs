@@ -225,7 +225,7 @@ fn no_mode(model: &Model, point: &[f64], why: &str, help: &str) -> Error {
     if !at.is_empty() {
         message.notes.push(format!("the parameters are {at} there"));
     }
-    message.help = Some(help.to_string());
+    message.help = Some(help.to_string().into());
     Error::one(message)
 }
 
@@ -236,7 +236,7 @@ fn no_mean_field(model: &Model, at: usize, mean: f64, sd: f64) -> Error {
         model.coordinates[at]
     );
     let mut message = Message::error("no-approximation", message);
-    message.help = Some(PROPER.to_string());
+    message.help = Some(PROPER.into());
     Error::one(message)
 }
 

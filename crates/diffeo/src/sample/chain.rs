@@ -8,6 +8,7 @@ use super::vectors::Vectors;
 use super::{Chain, SampleOptions, Step};
 use crate::host::{Array, Error, Repeated, Undefined, Value};
 use crate::Message;
+use diffeo_base::{CallOption, Help};
 use diffeo_calculus::eval::Kinks;
 use nuts_rs::rand::rngs::ChaCha8Rng;
 use nuts_rs::rand::{RngExt, SeedableRng};
@@ -30,7 +31,7 @@ const ATTEMPTS: usize = 100;
 #[derive(Debug)]
 pub(super) enum Nowhere {
     /// For a reason that another point may not have.
-    Here(String),
+    Here(NoDensity),
     /// The run has ended.
     Ended,
 }
@@ -38,7 +39,7 @@ pub(super) enum Nowhere {
 impl fmt::Display for Nowhere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Nowhere::Here(why) => f.write_str(why),
+            Nowhere::Here(why) => why.fmt(f),
             Nowhere::Ended => f.write_str("the run has ended"),
         }
     }
@@ -116,9 +117,9 @@ impl Density<'_> {
                     let why = error.to_string();
                     told.stopped.get_or_insert(error);
                     told.stops += 1;
-                    Nowhere::Here(format!("the program stops: {why}"))
+                    Nowhere::Here(NoDensity::Stopped(why))
                 }
-                Undefined::NanGradient => Nowhere::Here(NAN_GRADIENT.to_string()),
+                Undefined::NanGradient => Nowhere::Here(NoDensity::NanGradient),
             }
         })?;
         {
@@ -127,22 +128,46 @@ impl Density<'_> {
             last.1 = value;
         }
         if value.is_nan() {
-            return Err(Nowhere::Here("the log density is nan".to_string()));
+            return Err(Nowhere::Here(NoDensity::Nan));
         }
         if value.is_infinite() {
-            return Err(Nowhere::Here(format!("the log density is {value}")));
+            return Err(Nowhere::Here(NoDensity::Infinite(value)));
         }
         match gradient.iter().find(|g| !g.is_finite()) {
-            Some(g) if g.is_nan() => Err(Nowhere::Here(NAN_GRADIENT.to_string())),
-            Some(g) => Err(Nowhere::Here(format!("its gradient is {g}"))),
+            Some(g) if g.is_nan() => Err(Nowhere::Here(NoDensity::NanGradient)),
+            Some(g) => Err(Nowhere::Here(NoDensity::InfiniteGradient(*g))),
             None => Ok(value),
         }
     }
 }
 
-const NAN_GRADIENT: &str = "its gradient is nan";
+/// Why a point has no density, or none that can be sampled.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum NoDensity {
+    /// The program stops; the message.
+    Stopped(String),
+    Nan,
+    Infinite(f64),
+    NanGradient,
+    InfiniteGradient(f64),
+    /// The derivative by this parameter is 0: nothing holds it.
+    Flat(String),
+}
 
-const FLAT: &str = "0: nothing holds this parameter";
+impl fmt::Display for NoDensity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoDensity::Stopped(why) => write!(f, "the program stops: {why}"),
+            NoDensity::Nan => f.write_str("the log density is nan"),
+            NoDensity::Infinite(value) => write!(f, "the log density is {value}"),
+            NoDensity::NanGradient => f.write_str("its gradient is nan"),
+            NoDensity::InfiniteGradient(g) => write!(f, "its gradient is {g}"),
+            NoDensity::Flat(name) => {
+                write!(f, "its derivative by `{name}` is 0: nothing holds this parameter")
+            }
+        }
+    }
+}
 
 impl CpuLogpFunc for Density<'_> {
     type LogpError = Nowhere;
@@ -291,7 +316,7 @@ fn lost(model: &Model, number: usize, (point, value): &(Vec<f64>, f64), why: &st
         message.notes.push(format!("the log density is {value:.4e} where the parameters are {at}"));
     }
     message.notes.push(format!("the sampler says: {why}"));
-    message.help = Some("is the posterior proper? A parameter that neither a prior nor the data hold goes to infinity, and so does a density without bound, as that of a scale towards 0: give it a prior".to_string());
+    message.help = Some("is the posterior proper? A parameter that neither a prior nor the data hold goes to infinity, and so does a density without bound, as that of a scale towards 0: give it a prior".into());
     Error::one(message)
 }
 
@@ -303,7 +328,7 @@ pub(super) fn start(
     rng: &mut ChaCha8Rng,
 ) -> Result<Vec<f64>, Error> {
     let mut gradient = vec![0.0; model.dimension];
-    let mut reasons: Vec<(String, usize, Vec<f64>)> = Vec::new();
+    let mut reasons: Vec<(NoDensity, usize, Vec<f64>)> = Vec::new();
     for _ in 0..ATTEMPTS {
         let point: Vec<f64> = (0..model.dimension)
             .map(|_| (rng.random::<f64>() * 2.0 - 1.0) * options.radius)
@@ -311,10 +336,7 @@ pub(super) fn start(
         // What the density does not depend on has no posterior, and no scale.
         let looked = density.look(&point, &mut gradient).and_then(|value| {
             match gradient.iter().position(|g| *g == 0.0) {
-                Some(at) => {
-                    let name = &model.coordinates[at];
-                    Err(Nowhere::Here(format!("its derivative by `{name}` is {FLAT}")))
-                }
+                Some(at) => Err(Nowhere::Here(NoDensity::Flat(model.coordinates[at].clone()))),
                 None => Ok(value),
             }
         });
@@ -337,14 +359,14 @@ pub(super) fn start(
 fn no_start(
     model: &Model,
     options: &SampleOptions,
-    mut reasons: Vec<(String, usize, Vec<f64>)>,
+    mut reasons: Vec<(NoDensity, usize, Vec<f64>)>,
     stopped: Option<Error>,
 ) -> Error {
     reasons.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
     let (why, count, point) = reasons.swap_remove(0);
     let radius = options.radius;
     // A program that stops says where.
-    let mut error = match stopped.filter(|_| why.starts_with("the program stops")) {
+    let mut error = match stopped.filter(|_| matches!(why, NoDensity::Stopped(_))) {
         Some(stopped) => stopped,
         None => Error::new("no-start", ""),
     };
@@ -368,7 +390,7 @@ fn no_start(
     };
     // The evaluator finds where a nan comes from.
     let looking = crate::HostOptions { kinks: Kinks::Warn, ..options.host.clone() };
-    let function = match why == NAN_GRADIENT {
+    let function = match why == NoDensity::NanGradient {
         true => &model.gradient,
         false => &model.density,
     };
@@ -391,10 +413,12 @@ fn no_start(
         }
         let improper =
             "is the posterior proper? A parameter needs a prior, or data that depend on it";
-        message.help = Some(if why.ends_with(FLAT) {
-            improper.to_string()
+        message.help = Some(if matches!(why, NoDensity::Flat(_)) {
+            improper.into()
         } else {
-            format!("points are random numbers from -{radius} to {radius} before the transforms of `parameters`: check that these say what values the density accepts, or choose points nearer to 0 (`--init 0.1`)")
+            Help::from(format!("points are random numbers from -{radius} to {radius} before the transforms of `parameters`: check that these say what values the density accepts, or choose points nearer to 0 ("))
+                .option_of(CallOption::Init, "0.1")
+                .text(")")
         });
     }
     error

@@ -291,19 +291,6 @@ impl Program {
         data: &Value<'_>,
         options: &SampleOptions,
     ) -> Result<Samples, Error> {
-        let spelling = options.host.spelling;
-        let mut samples =
-            self.sampled(entry, data, options).map_err(|error| spelling.error(error))?;
-        samples.advice = samples.advice.into_iter().map(|m| spelling.message(m)).collect();
-        Ok(samples)
-    }
-
-    fn sampled(
-        &self,
-        entry: &str,
-        data: &Value<'_>,
-        options: &SampleOptions,
-    ) -> Result<Samples, Error> {
         options.check()?;
         let workers = options.host.threads.map_or_else(
             || std::thread::available_parallelism().map_or(1, NonZeroUsize::get),

@@ -228,7 +228,7 @@ pub(super) struct Model {
 
 fn wrong(message: String, help: &str) -> Error {
     let mut message = crate::Message::error("model", message);
-    message.help = (!help.is_empty()).then(|| help.to_string());
+    message.help = (!help.is_empty()).then(|| help.to_string().into());
     Error::one(message)
 }
 

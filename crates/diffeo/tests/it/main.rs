@@ -3,10 +3,10 @@
 mod accuracy;
 mod auto;
 mod book;
+mod boundary;
 mod compiled;
 mod costs;
 mod derivative_check;
-
 mod engines;
 mod fuzz;
 mod fuzzing;

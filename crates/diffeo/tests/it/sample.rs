@@ -293,17 +293,15 @@ fn bad_posteriors_are_said_to_be() {
     let told = told.unwrap_or_else(|| panic!("{:?}", samples.advice));
     assert!(told.message.contains("`x` wanders as far as"), "{told}");
     // Advice names options as the caller writes them.
+    let samples = sample("jumpy", &SampleOptions { draws: 500, warmup: 500, ..options("one") });
+    let told = samples.advice.iter().find(|m| m.code == "r-hat");
+    let help = told.and_then(|m| m.help.clone()).unwrap_or_default();
     for (spelling, option) in [
         (Spelling::Rust, "(`warmup`)"),
         (Spelling::Python, "(`warmup`)"),
         (Spelling::CommandLine, "(`--warmup`)"),
     ] {
-        let host = HostOptions { spelling, ..HostOptions::default() };
-        let options = SampleOptions { draws: 500, warmup: 500, host, ..options("one") };
-        let samples = sample("jumpy", &options);
-        let told = samples.advice.iter().find(|m| m.code == "r-hat");
-        let help = told.and_then(|m| m.help.clone()).unwrap_or_default();
-        assert!(help.contains(option), "{help}");
+        assert!(help.written(spelling).contains(option), "{help:?}");
     }
     // Without a mode.
     assert!(codes("spike").contains(&"divergences"), "{:?}", codes("spike"));

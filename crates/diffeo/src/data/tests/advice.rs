@@ -20,7 +20,7 @@ fn follow(place: &str, path: &str, ty: &Ty) -> String {
     let mut place = place.to_string();
     for _ in 0..4 {
         let Some(diagnostic) = diagnostic(&place, ty) else { return read(&place, ty) };
-        let help = diagnostic.help.unwrap_or_default();
+        let help = diagnostic.help.unwrap_or_default().written(Spelling::CommandLine);
         let Some(next) = advised(&help, path).into_iter().next() else {
             return format!("{}; {help}", diagnostic.message);
         };
@@ -208,14 +208,15 @@ fn options_are_not_advised_to_files_without_any() {
     ];
     for ty in parquet {
         let found = diagnostic(&format!("{folder}/sensor.parquet"), &ty).expect("no fit");
-        let all = format!("{} {:?}", found.help.unwrap_or_default(), found.notes);
+        let help = found.help.unwrap_or_default().written(Spelling::CommandLine);
+        let all = format!("{help} {:?}", found.notes);
         assert!(!all.contains('=') && !all.contains("quotes"), "{ty:?}: {all}");
     }
     // Excel files have no comments and no quotes.
     let path = format!("{folder}/lab.xlsx");
     for ty in [Ty::array(pair(Ty::Real, Ty::Real)), one("weight", Ty::Real)] {
         let found = diagnostic(&path, &ty).expect("no fit");
-        let help = found.help.unwrap_or_default();
+        let help = found.help.unwrap_or_default().written(Spelling::CommandLine);
         assert!(!help.contains("comment") && !help.contains("quotes"), "{ty:?}: {help}");
     }
 }

@@ -15,7 +15,7 @@ mod output;
 mod streams;
 
 use super::{check_writable, read_argument, to_json, write_results, Field, Output, Place};
-use diffeo_base::Name;
+use diffeo_base::{Name, Spelling};
 use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId, Ty, WellKnown};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -95,7 +95,8 @@ fn help(text: &str, ty: &Ty) -> Option<String> {
         &datas,
         &|| Ok(()),
     );
-    read.err().and_then(|error| error.to_diagnostic(&datas).help)
+    let help = read.err().and_then(|error| error.to_diagnostic(&datas).help);
+    help.map(|help| help.written(Spelling::CommandLine))
 }
 
 /// Writes what a JSON text holds to a place; the message of a failure.

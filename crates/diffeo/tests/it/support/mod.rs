@@ -237,9 +237,11 @@ pub fn judge_by(
     outcome: &CaseOutcome,
 ) -> Vec<String> {
     let mut wrong = Vec::new();
+    let help =
+        |d: &Diagnostic| d.help.as_ref().map(|help| help.written(diffeo::Spelling::CommandLine));
     let shown = |d: &Diagnostic| {
         let at = session.sources().line_column(d.primary.span);
-        let help = d.help.as_deref().unwrap_or("none");
+        let help = help(d).unwrap_or_else(|| "none".to_string());
         let text = format!("{} (help: {help})", d.message);
         format!("{:?}[{}] {}:{}: {text}", d.severity, d.code, at.line, at.column)
     };
@@ -248,7 +250,7 @@ pub fn judge_by(
         e.code == d.code
             && e.place.is_none_or(|p| p == (at.line, at.column))
             && (d.message.contains(&e.text)
-                || d.notes.iter().chain(&d.help).any(|text| text.contains(&e.text)))
+                || d.notes.iter().chain(&help(d)).any(|text| text.contains(&e.text)))
     };
     for (wanted, error) in
         case.errors.iter().map(|e| (e, true)).chain(case.warnings.iter().map(|w| (w, false)))

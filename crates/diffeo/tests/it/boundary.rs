@@ -1,0 +1,72 @@
+//! Facts are data until a host prints them: nothing is searched for in a message that is made.
+
+use std::path::{Path, PathBuf};
+
+/// What is made for people: messages, what to do, types and signatures as text.
+const MADE: [&str; 7] =
+    ["message", "help", "note", "signature()", "interface.text", "text_of_type", "to_diagnostic()"];
+
+/// Ways to search a text.
+const SEARCHES: [&str; 9] = [
+    "contains",
+    "starts_with",
+    "ends_with",
+    "find",
+    "rfind",
+    "split",
+    "split_once",
+    "strip_prefix",
+    "matches",
+];
+
+/// Texts of other programs, which have no other form, and a message of a file of Arrow that is bytes.
+const OTHERS: [&str; 3] = ["cli/src/render.rs", "data/read/json.rs", "arrow/lengths.rs"];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        if path.is_dir() && name != "tests" && name != "target" {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") && name != "tests.rs" {
+            found.push(path);
+        }
+    }
+}
+
+/// The searches in the text of a source before its tests, a line each.
+fn searches(text: &str) -> Vec<String> {
+    let text = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let joined = text.replace('\n', " ");
+    let packed: String = joined.split_whitespace().collect::<Vec<_>>().join(" ").replace(" .", ".");
+    let mut found = Vec::new();
+    for made in MADE {
+        for search in SEARCHES {
+            let wanted = format!("{made}.{search}(");
+            found.extend(packed.match_indices(&wanted).filter_map(|(at, _)| {
+                let before = packed[..at].chars().next_back().unwrap_or(' ');
+                (!before.is_alphanumeric() && before != '_').then(|| wanted.clone())
+            }));
+        }
+    }
+    found
+}
+
+#[test]
+fn no_source_searches_a_message_that_is_made() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut all = Vec::new();
+    for folder in ["crates", "python/src"] {
+        sources(&root.join(folder), &mut all);
+    }
+    assert!(all.len() > 300, "{} sources", all.len());
+    for path in all {
+        let text = std::fs::read_to_string(&path).expect("a source");
+        let shown = path.display().to_string();
+        if !OTHERS.iter().any(|other| shown.ends_with(other)) {
+            assert_eq!(searches(&text), Vec::<String>::new(), "{shown}");
+        }
+    }
+    // It is seen if there is one.
+    let text = "if found.message\n    .starts_with(\"x\") {}";
+    assert_eq!(searches(text), ["message.starts_with("]);
+}
