@@ -79,7 +79,7 @@ pub fn record(
             let mut diagnostic =
                 Diagnostic::error("argument", entry.span, message).note(parameters());
             let free = fields.iter().map(|(field, _)| field.as_str());
-            diagnostic.help = closest(arg, free).map(|near| Help::did_you_mean(near));
+            diagnostic.help = closest(arg, free).map(Help::did_you_mean);
             wrong.push(diagnostic);
         }
     }

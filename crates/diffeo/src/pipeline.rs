@@ -1,5 +1,5 @@
-//! The way of a program from Core to code. The lists of passes are `opt::PASSES`, `opt::early` (before derivatives,
-//! within `lower`) and `low::opt::PASSES`.
+//! The way of a program from Core to code. The lists of passes are `opt::EARLY` (before derivatives, within `lower`),
+//! `opt::PASSES` and `low::opt::PASSES`.
 //!
 //! ```text
 //! Core ──lower──▶ Flat ──opt::PASSES──▶ Flat ──▶ the evaluator of Flat
@@ -12,7 +12,7 @@ use crate::lower::{self, Lowered, Unsupported};
 use diffeo_array::ir::walk::size;
 use diffeo_array::ir::Module;
 use diffeo_array::lint::lint;
-use diffeo_array::opt::PASSES;
+use diffeo_array::opt::{EARLY, PASSES};
 use diffeo_calculus::eval::Limits;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::Program;
@@ -60,9 +60,11 @@ impl PassRun<'_> {
     }
 }
 
-/// The names of the passes to Flat and over it.
+/// The names of the passes to Flat and over it. Those before derivatives are taken run where a program takes some, once
+/// for each order.
 pub fn passes() -> impl Iterator<Item = &'static str> {
-    std::iter::once("lower").chain(PASSES.iter().map(|pass| pass.name))
+    let early = EARLY.iter().map(|pass| pass.name);
+    early.chain(["lower"]).chain(PASSES.iter().map(|pass| pass.name))
 }
 
 /// The program of Flat for a definition; `see` is shown the module after each pass.
@@ -87,8 +89,12 @@ pub fn flat_with(
     options: lower::LowerOptions,
     see: &mut dyn FnMut(&PassRun<'_>),
 ) -> Result<Lowered, Unsupported> {
-    let start = Instant::now();
-    let mut lowered = lower::lower(program, entry, options)?;
+    let mut start = Instant::now();
+    let mut early = |step: &PassRun<'_>| {
+        start += step.time;
+        see(step);
+    };
+    let mut lowered = lower::lower(program, entry, options, &mut early)?;
     done("lower", &lowered.module, start, see);
     for pass in PASSES.iter().filter(|pass| !left_out().iter().any(|name| name == pass.name)) {
         let start = Instant::now();

@@ -106,66 +106,121 @@ const fn pass(name: &'static str, run: fn(Module) -> Module) -> Pass {
     Pass { name, run }
 }
 
-/// The passes in order. Those that are worth it run again on what the first round uncovered.
+/// The passes in order. Each slot says why the pass runs there, and why again.
 pub const PASSES: &[Pass] = &[
+    // Lowering makes functions that nothing calls: instances that were inlined, derivatives of parts.
     pass("dead_functions", dead_functions),
+    // Before inlining, which would copy the calls: recursion becomes loops that the others know.
     pass("tail", tail),
+    // Lowering writes what is easy to make: projections of tuples, sizes that are known.
     pass("simplify", simplify),
+    // Lowering computes sizes and closures where they are used, again and again.
     pass("cse", cse),
+    // Inlining goes by the size of functions: what is not used does not count.
     pass("dce", dce),
+    // The passes below see one function at a time.
     pass("inline", inline),
+    // Functions of which every call was inlined.
     pass("dead_functions.2", dead_functions),
+    // Arguments of inlined calls are known: branches and indices go.
     pass("simplify.2", simplify),
+    // Inlined copies of one function compute the same of the same.
     pass("cse.2", cse),
+    // Constructors that nothing makes any more, now that functions are gone.
     pass("dead_variants", dead_variants),
+    // After variants: an argument is constant if all calls that are left agree.
     pass("constants", constants),
+    // Sizes and functions that are constants of calls; before loops are looked at.
     pass("specialise", specialise),
+    // The general functions of which all calls are special ones now.
     pass("dead_functions.3", dead_functions),
+    // Before unrolling and fusion, which know counted loops.
     pass("canonical_loops", canonical_loops),
+    // Small loops of known counts, before their arrays are looked at.
     pass("unroll", unroll),
+    // Accumulators of derivatives that one loop adds to, once the loops around are settled.
     pass("promote", promote),
+    // Elements of unrolled arrays are known.
     pass("simplify.3", simplify),
+    // Checks go before fusion, which does not cross what can stop.
     pass("ranges", ranges),
+    // Conditions that ranges have decided.
     pass("simplify.4", simplify),
+    // Elements that unrolled steps read twice.
     pass("cse.3", cse),
+    // So that functions are small enough to be inlined.
     pass("dce.2", dce),
+    // Functions that have become small.
     pass("inline.2", inline_small),
+    // Those, where no call is left.
     pass("dead_functions.4", dead_functions),
+    // Before fusion: a reduction can be fused, a loop with a comparison cannot.
     pass("extrema", extrema),
+    // Producers into consumers, when all loops have the form that fusion knows.
     pass("fuse", fuse),
+    // Elements of arrays that are not made any more.
     pass("simplify.5", simplify),
+    // Loops whose counts fusion has made known.
     pass("unroll.2", unroll),
+    // Accumulators that a fused loop adds to.
     pass("promote.2", promote),
+    // What unrolling has made known; scalars looks for plain elements.
     pass("simplify.6", simplify),
+    // Small arrays as numbers, across the loops that are left.
     pass("scalars", scalars),
+    // Numbers that were elements of the same arrays.
     pass("cse.4", cse),
+    // Indices that are plain numbers now.
     pass("ranges.2", ranges),
+    // Arrays of which all elements are numbers; fusion counts the uses of arrays.
     pass("dce.3", dce),
+    // Arrays that have one consumer left.
     pass("fuse.2", fuse),
+    // Behind fusion, which would not cross a deferred check; before hoisting, which moves it.
     pass("defer_checks", defer_checks),
+    // Out of the loops that fusion has left.
     pass("hoist", hoist),
+    // Checks of what hoist has moved out.
     pass("hoist_checks", hoist_checks),
+    // Loops of one count side by side, once nothing stands between them.
     pass("fuse_siblings", fuse_siblings),
+    // Needs one loop with all that it adds to an array.
     pass("scatter_to_map", scatter_to_map),
+    // What the joined loops compute for each of them.
     pass("hoist.2", hoist),
+    // Maps that were scatters.
     pass("simplify.7", simplify),
+    // Joined loops compute the same.
     pass("cse.5", cse),
+    // Indices of joined loops and new maps.
     pass("ranges.3", ranges),
+    // Maps that were scatters, into who reads them.
     pass("fuse.3", fuse),
+    // Elements of these.
     pass("simplify.8", simplify),
+    // Behind the last fusion, which would undo it: what one branch alone needs.
     pass("sink_producers", sink_producers),
+    // Loops of which few elements are asked for, when all readers are known.
     pass("demand", demand),
+    // Loops that became alike by that.
     pass("fuse_siblings.2", fuse_siblings),
+    // What these leave.
     pass("simplify.9", simplify),
+    // The last time: what follows keeps values apart.
     pass("cse.6", cse),
+    // When it is clear who reads a sum of arrays.
     pass("add_elements", add_elements),
+    // Tables of indices that do not depend on the run, behind all that would look through them.
     pass("index_tables", index_tables),
+    // Matrices as flat arrays: the passes above know rows.
     pass("rows", rows),
+    // Into the branches that need it, behind cse, which would move it out.
     pass("sink", sink),
+    // What the last ones leave.
     pass("dce.4", dce),
 ];
 
-/// What [`early`] is told of functions that are to be differentiated.
+/// What the passes of [`EARLY`] are told of functions that are to be differentiated.
 #[derive(Clone, Copy, Debug)]
 pub struct Early<'a> {
     /// Functions that are called from outside the module, too.
@@ -177,31 +232,81 @@ pub struct Early<'a> {
     pub forward: bool,
 }
 
-/// Optimises a module before derivatives are taken, so that there are fewer residuals. Functions and constants stay
-/// where they are, with their parameters and results. What may have an infinite derivative is not computed speculatively.
-pub fn early(module: Module, of: &Early<'_>) -> Module {
-    let Early { roots, stay, forward } = of;
-    const BEFORE: [fn(Module) -> Module; 3] = [simplify_early, cse, dce::dce_within];
-    const AFTER: [fn(Module) -> Module; 11] = [
-        canonical_loops,
-        unroll_early,
-        simplify_early,
-        ranges,
-        simplify_early,
-        cse,
-        dce::dce_within,
-        extrema_early,
-        fuse,
-        hoist_early,
-        simplify_early,
-    ];
-    const END: [fn(Module) -> Module; 4] = [unroll_early, simplify_early, cse, dce::dce_within];
-    let module = BEFORE.iter().fold(module, |module, run| run(module));
-    let module = inline::inline_early(module, &inline::Early { roots, stay });
-    let module = specialise::specialise_early(cse(simplify_early(module)), stay);
-    let end = if *forward { &END } else { &END[1..] };
-    AFTER.iter().chain(end).fold(module, |module, run| run(module))
+/// A pass before derivatives are taken.
+#[derive(Clone, Copy, Debug)]
+pub struct EarlyPass {
+    /// Its name for people: `early.` and that of the function.
+    pub name: &'static str,
+    /// What it does.
+    pub run: fn(Module, &Early<'_>) -> Module,
 }
+
+macro_rules! early {
+    ($name:literal, $run:expr) => {
+        EarlyPass { name: concat!("early.", $name), run: |module, _| $run(module) }
+    };
+}
+
+/// The passes before derivatives are taken, in order, so that there are fewer residuals. Functions and constants stay where
+/// they are, with their parameters and results. What may have an infinite derivative is not computed speculatively. Each
+/// slot says why the pass runs there, and why again.
+pub const EARLY: &[EarlyPass] = &[
+    // Lowering writes what is easy to make; each of it would have an adjoint.
+    early!("simplify", simplify_early),
+    // What is computed twice is kept twice.
+    early!("cse", cse),
+    // Inlining goes by the size of functions.
+    early!("dce", dce::dce_within),
+    // The derivative of a call keeps all that the function keeps; within one function less is kept.
+    EarlyPass {
+        name: "early.inline",
+        run: |module, of| {
+            inline::inline_early(module, &inline::Early { roots: of.roots, stay: of.stay })
+        },
+    },
+    // Arguments of inlined calls are known.
+    early!("simplify.2", simplify_early),
+    // Inlined copies of one function compute the same of the same.
+    early!("cse.2", cse),
+    // Sizes and functions that are constants of calls: fewer adjoints vary.
+    EarlyPass {
+        name: "early.specialise",
+        run: |module, of| specialise::specialise_early(module, of.stay),
+    },
+    // Reverse mode of a counted loop keeps an array of known size, that of another one a stack.
+    early!("canonical_loops", canonical_loops),
+    // Loops over the components of small vectors, which would keep each component.
+    early!("unroll", unroll_early),
+    // Elements of unrolled arrays are known.
+    early!("simplify.3", simplify_early),
+    // A check stands between what could be fused, and again in the backward part.
+    early!("ranges", ranges),
+    // Conditions that ranges have decided.
+    early!("simplify.4", simplify_early),
+    // Elements that unrolled steps read twice.
+    early!("cse.3", cse),
+    // Fusion counts the uses of arrays.
+    early!("dce.2", dce::dce_within),
+    // The derivative of a maximum reads one element; that of the loop adds to all.
+    early!("extrema", extrema_early),
+    // An array that is not made is not kept.
+    early!("fuse", fuse),
+    // What does not change from step to step has one adjoint, not one for each step.
+    early!("hoist", hoist_early),
+    // Elements of arrays that are not made any more.
+    early!("simplify.5", simplify_early),
+    // Loops whose counts fusion has made known. Backwards unrolled code is long: forwards only.
+    EarlyPass {
+        name: "early.unroll.2",
+        run: |module, of| if of.forward { unroll_early(module) } else { module },
+    },
+    // What these leave.
+    early!("simplify.6", simplify_early),
+    // The last time, before residuals are chosen.
+    early!("cse.4", cse),
+    // What is not used has no residuals.
+    early!("dce.3", dce::dce_within),
+];
 
 /// A module after all passes.
 pub fn optimise(module: Module) -> Module {

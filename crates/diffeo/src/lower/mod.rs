@@ -45,6 +45,7 @@ mod sym;
 mod term;
 pub mod value;
 
+use crate::pipeline::PassRun;
 use analyse::Lambda;
 use call::{Constant, FunctionType, Instance, Job};
 use derivative::{Derivative, Pullback};
@@ -212,11 +213,12 @@ pub fn lower(
     program: &Program,
     entry: GlobalId,
     options: LowerOptions,
+    see: &mut dyn FnMut(&PassRun<'_>),
 ) -> Result<Lowered, Unsupported> {
     if let Some(unsupported) = unsupported(program, entry) {
         return Err(unsupported);
     }
-    let mut cx = Lower::new(program);
+    let mut cx = Lower::new(program, see);
     // Where nothing is differentiated, the others are calls and the identity.
     let differentiates = |op| match op {
         DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => true,
@@ -310,6 +312,8 @@ struct Current {
 /// A program being lowered.
 struct Lower<'p> {
     program: &'p Program,
+    /// Is shown the module after each pass before derivatives are taken.
+    see: &'p mut dyn FnMut(&PassRun<'_>),
     module: Module,
     f: Current,
 
@@ -372,11 +376,12 @@ struct Lower<'p> {
 }
 
 impl<'p> Lower<'p> {
-    fn new(program: &'p Program) -> Lower<'p> {
+    fn new(program: &'p Program, see: &'p mut dyn FnMut(&PassRun<'_>)) -> Lower<'p> {
         let mut module = Module::default();
         module.library.clone_from(&program.library);
         let mut cx = Lower {
             program,
+            see,
             module,
             f: Current::new(FunctionId(0), Builder::new(SiteId(0))),
             analysed: HashSet::new(),

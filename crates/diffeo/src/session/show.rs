@@ -21,7 +21,8 @@ impl Session {
         let mut shown = None;
         let lowered = pipeline::flat(&entry.program, entry.global, &mut |step| {
             times.push(step.timing(true));
-            if Some(step.pass) == pass {
+            // Of passes that run for each order of derivatives, the first run.
+            if Some(step.pass) == pass && shown.is_none() {
                 shown = Some(diffeo_array::print::print(step.module));
             }
         });
@@ -32,6 +33,14 @@ impl Session {
         match (pass, shown) {
             (None, _) => Ok(last),
             (Some(_), Some(shown)) => Ok(shown),
+            (Some(pass), None) if pipeline::passes().any(|name| name == pass) => {
+                let message = format!(
+                    "`{pass}` runs before derivatives are taken, and `{}` takes none",
+                    entry.name
+                );
+                let d = Diagnostic::error("argument", entry.span, message);
+                Err(Box::new(d.help("show a definition that takes one: `def d = grad(f)(…)`")))
+            }
             (Some(pass), None) => {
                 let passes: Vec<String> =
                     pipeline::passes().map(|name| format!("`flat:{name}`")).collect();

@@ -3,13 +3,15 @@
 
 use super::{Derivative, DerivativeKind, DerivativeState};
 use crate::lower::{Lower, Unsupported};
+use crate::pipeline::{left_out, PassRun};
 use diffeo_array::ad::{self, differentiable, Rule};
 use diffeo_array::ir::walk::{size, statements};
 use diffeo_array::ir::{Atom, FlatTy, FunctionId, Op, Site, SiteId, Stmt, Stop, Var, VarInfo};
-use diffeo_array::opt::{early, Early};
+use diffeo_array::opt::{Early, EARLY};
 use diffeo_array::typing::param_types;
 use diffeo_base::{deep, Name, Span};
 use std::collections::{HashSet, VecDeque};
+use std::time::Instant;
 
 const RULE_AGAIN: &str = "a rule of `with_derivative` is differentiated again";
 
@@ -190,7 +192,11 @@ impl Lower<'_> {
             function.body.stmts.push(Stmt { results, op: Op::Stop(Stop::Nan), site: SiteId(0) });
         }
         let of = Early { roots: &roots, stay: &stay, forward };
-        self.module = early(std::mem::take(&mut self.module), &of);
+        for pass in EARLY.iter().filter(|pass| !left_out().iter().any(|name| name == pass.name)) {
+            let start = Instant::now();
+            self.module = (pass.run)(std::mem::take(&mut self.module), &of);
+            (self.see)(&PassRun { pass: pass.name, module: &self.module, time: start.elapsed() });
+        }
         for (f, vars, params, body) in aside {
             let function = &mut self.module.functions[f];
             (function.vars, function.params, function.body) = (vars, params, body);
