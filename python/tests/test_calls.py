@@ -151,3 +151,12 @@ def test_documentation_is_read_while_another_thread_prints(m):
         assert m.loss.__doc__ and m._program.variants()
     thread.join(60)
     assert not thread.is_alive() and len(lines) == 300
+
+
+def test_a_rule_that_stops_where_nothing_varies_is_not_taken():
+    text = "import root\ndef solved(x: Real) -> Real = let c = (if x > 0.0 then 2.0 else x) in root.newton(fn (c, z) -> sq(z - c), c, 2.0) * x\n"
+    m = diffeo.source(text, "solved.deo")
+    assert diffeo.grad(m.solved)(0.5) == 2.0
+    assert diffeo.value_and_grad(m.solved)(0.5) == (1.0, 2.0)
+    with pytest.raises(diffeo.Error, match="has no derivative"):
+        diffeo.grad(m.solved)(-0.5)
