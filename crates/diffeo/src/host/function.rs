@@ -182,10 +182,13 @@ struct Inner {
     types: Types,
     options: HostOptions,
     /// Its machine code, if it has been called and there is some.
-    native: OnceLock<Option<Native>>,
+    native: OnceLock<Result<Native, NotCompiled>>,
     printed: Arc<Printed>,
     warnings: Arc<Mutex<Vec<RuntimeWarning>>>,
 }
+
+/// Why there is no machine code, unless the options ask for none.
+struct NotCompiled(Option<String>);
 
 /// Machine code, and memory to run it.
 struct Native {
@@ -465,7 +468,13 @@ impl Function {
 
     /// Compiles the function now, which the first call does otherwise. Gives whether there is machine code for it.
     pub fn prepare(&self) -> bool {
-        self.0.native.get_or_init(|| self.compile()).is_some()
+        self.0.native.get_or_init(|| self.compile()).is_ok()
+    }
+
+    /// Why the evaluator runs calls, if it does although its options ask for machine code. The function is compiled first.
+    pub fn not_compiled(&self) -> Option<&str> {
+        let made = self.0.native.get_or_init(|| self.compile());
+        made.as_ref().err().and_then(|NotCompiled(why)| why.as_deref())
     }
 
     /// The warnings of the calls since this was last asked, such as a derivative that is nan.
@@ -494,35 +503,38 @@ impl Function {
                 pause = (pause * 2).min(MOST_PAUSE);
             }
         }
-        Ok(self.0.native.get_or_init(|| self.compile()).as_ref())
+        Ok(self.0.native.get_or_init(|| self.compile()).as_ref().ok())
     }
 
-    fn compile(&self) -> Option<Native> {
+    fn compile(&self) -> Result<Native, NotCompiled> {
         let options = &self.0.options;
         let backend = match options.engine {
-            _ if options.kinks != Kinks::Ignore => return None,
+            _ if options.kinks != Kinks::Ignore => return Err(NotCompiled(None)),
             Engine::Auto if llvm::library().is_ok() => Backend::Llvm,
             Engine::Auto => Backend::Jit,
-            engine => engine.backend()?,
+            engine => engine.backend().ok_or(NotCompiled(None))?,
         };
         let (place, limits) = (self.0.place, Limits::default());
-        let (low, interface, rules) = self.0.program.world.with(move |world| {
+        let lowered = self.0.program.world.with(move |world| {
             let Entry { program, global, .. } = &world.definitions[place].entry;
-            let lowered = pipeline::flat(program, *global, &mut |_| {}).ok()?;
-            let Lowered { module, interface } = lowered;
+            let lowered = pipeline::flat(program, *global, &mut |_| {});
+            let Lowered { module, interface } =
+                lowered.map_err(|why| why.reason(world.session.sources()))?;
+            let interface = postcard::to_stdvec(&interface).map_err(|why| why.to_string())?;
             let low = pipeline::low(module, backend.lowering());
-            let rules = lower::has_rules(program, *global);
-            Some((low, postcard::to_stdvec(&interface).ok()?, rules))
-        })?;
+            Ok((low, interface, lower::has_rules(program, *global)))
+        });
+        let (low, interface, rules) = lowered.map_err(|why: String| NotCompiled(Some(why)))?;
         // Others may use the program meanwhile.
-        let compiled = match pipeline::compile(&low, backend, Cpu::default(), &limits).ok() {
-            None if options.engine == Engine::Auto => {
+        let compiled = match pipeline::compile(&low, backend, Cpu::default(), &limits) {
+            Err(_) if options.engine == Engine::Auto => {
                 let low = pipeline::low(low.flat.clone(), Backend::Jit.lowering());
-                pipeline::compile(&low, Backend::Jit, Cpu::default(), &limits).ok()?
+                pipeline::compile(&low, Backend::Jit, Cpu::default(), &limits)
             }
-            compiled => compiled?,
+            compiled => compiled,
         };
-        Some(Native { compiled: Arc::new(compiled), interface, rules, pool: Mutex::default() })
+        let compiled = compiled.map_err(|why| NotCompiled(Some(why.to_string())))?;
+        Ok(Native { compiled: Arc::new(compiled), interface, rules, pool: Mutex::default() })
     }
 
     /// The value by machine code.
@@ -551,7 +563,7 @@ impl Function {
 
     /// Memory to run it, for one thread, if there is machine code for it.
     pub(super) fn running(&self) -> Option<Running> {
-        self.run_of(self.0.native.get_or_init(|| self.compile()).as_ref()?)
+        self.run_of(self.0.native.get_or_init(|| self.compile()).as_ref().ok()?)
     }
 
     fn run_of(&self, native: &Native) -> Option<Running> {

@@ -27,12 +27,14 @@ fn warning(code: &'static str, message: String, help: impl Into<Help>) -> Messag
 }
 
 /// That the evaluator runs a density.
-pub(super) fn not_compiled(entry: &str) -> Message {
-    warning(
+pub(super) fn not_compiled(entry: &str, why: Option<&str>) -> Message {
+    let mut message = warning(
         "not-compiled",
         format!("there is no machine code for the gradient of `{entry}`: the evaluator has run it, which takes much longer"),
-        "`diffeo grad FILE ENTRY -v` says why",
-    )
+        "write the density in another way, if it takes too long",
+    );
+    message.notes.extend(why.map(str::to_string));
+    message
 }
 
 /// From where on an approximation is poor.

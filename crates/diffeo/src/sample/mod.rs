@@ -356,7 +356,7 @@ impl Program {
         };
         samples.advice.extend(told(&model));
         if !compiled && options.host.engine == Engine::Auto {
-            samples.advice.push(advice::not_compiled(entry));
+            samples.advice.push(advice::not_compiled(entry, model.gradient.not_compiled()));
         }
         Ok(samples)
     }

@@ -509,3 +509,17 @@ fn draws_of_an_interrupted_run_are_kept() {
     let (samples, _) = until(50, true);
     assert!(samples.expect_err("interrupted").is_interrupt());
 }
+
+#[test]
+fn why_a_density_is_not_compiled_is_told() {
+    let text = "import bayes\ntype T[a] = E | C(a, T[[]a])\n\
+                def log_density(p: {x: Real}) -> Real = case C(p.x, E) of { E -> 0.0 | C(y, _) -> -0.5 * y * y }\n\
+                def one = {x = bayes.Free}\n";
+    let program = Program::from_text("t.deo", text).unwrap_or_else(|error| panic!("{error}"));
+    let options = SampleOptions { draws: 20, warmup: 20, ..options("one") };
+    let samples = program.sample("log_density", &Value::Record(Vec::new()), &options);
+    let samples = samples.unwrap_or_else(|error| panic!("{error}"));
+    let told = samples.advice.iter().find(|message| message.code == "not-compiled");
+    let told = told.unwrap_or_else(|| panic!("{:?}", samples.advice));
+    assert!(told.notes.iter().any(|note| note.contains("`T`")), "{told}");
+}
