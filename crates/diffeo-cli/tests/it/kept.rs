@@ -21,9 +21,10 @@ def fitted = optim.lbfgs(loss, {{a = 1.0, b = 0.1, c = 0.5}}).point
     )
 }
 
-/// What a command does in an environment with this folder for code.
+/// What a command does in an environment with this folder for code, and no processor but that of `--cpu`.
 fn run(folder: &Folder, args: &[&str]) -> Done {
     let mut command = folder.command(args);
+    command.env_remove("DIFFEO_CPU");
     Done::new(&command.env("DIFFEO_CACHE", folder.0.join("code")).output().expect("it starts"))
 }
 
