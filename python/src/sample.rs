@@ -158,8 +158,8 @@ pub fn sample<'py>(
         parameters: &options.parameters,
         predict: options.predict.as_deref(),
     };
-    let fields = py.detach(|| program.model_data(names)).map_err(|e| error(py, &e))?;
-    let mut kept = Given::new(py, function.types());
+    let (fields, types) = py.detach(|| program.model_data(names)).map_err(|e| error(py, &e))?;
+    let mut kept = Given::new(py, &types);
     let data = match fields.is_empty() && data.is_none() {
         true => Value::Record(Vec::new()),
         false => {

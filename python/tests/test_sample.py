@@ -113,3 +113,19 @@ def test_what_is_wrong_is_told(model):
         warnings.simplefilter("always")
         diffeo.sample(model.normal, parameters="free", draws=20, warmup=50)
     assert any("effective" in str(w.message) or "agree" in str(w.message) for w in told)
+
+
+def test_variants_in_the_data_of_any_definition():
+    # Each definition numbers and knows the types that it mentions by itself.
+    text = """
+import bayes
+type Low = Low(Real)
+type Kind = Plain | Scaled(Real)
+def log_density({x}: {x: Real}, {low}: {low: Low}) -> Real = case low of { Low(m) -> -0.5 * sq(x - m) }
+def replicate({x}: {x: Real}, {kind}: {kind: Kind}) = {y = case kind of { Plain -> x | Scaled(by) -> by * x }}
+def parameters = {x = bayes.Free}
+"""
+    m = diffeo.source(text, "kinds.deo")
+    data = {"low": m.types.Low.Low(1.0), "kind": m.types.Kind.Scaled(2.0)}
+    found = diffeo.sample(m.log_density, data, convert=False, chains=1, draws=50, warmup=50, predict="replicate")
+    np.testing.assert_array_equal(found["predictions"]["y"], 2.0 * found["posterior"]["x"])

@@ -117,8 +117,8 @@ pub fn record(
             values.extend(left_out(field, ty));
             continue;
         };
-        let (text_of_type, interface) = (written(field), interface.field(field));
-        let place = Field { name: field, ty, written: Some(&text_of_type), interface };
+        let (shown, interface) = (written(field), interface.field(field));
+        let place = Field { name: field, ty, written: Some(&shown), interface };
         match read(text, &place, datas, limits) {
             Ok(value) => values.push(value),
             Err(refusal) => {

@@ -65,7 +65,7 @@ fn data(
         parameters: &args.parameters,
         predict: args.predict.as_deref(),
     };
-    let wanted = program.model_data(names).map_err(|error| refused(shell, &error))?;
+    let (wanted, _) = program.model_data(names).map_err(|error| refused(shell, &error))?;
     let mut definitions = vec![args.entry.as_str()];
     if program.is_function(&args.parameters) == Some(true) {
         definitions.push(&args.parameters);

@@ -61,11 +61,9 @@ pub enum Type {
     Parameter(usize),
 }
 
-/// A declared variant type.
-#[derive(Clone, Debug)]
+/// A declared variant type. It is known by its name, since definitions that are elaborated one by one number it differently.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Variant {
-    /// Its number in the program.
-    pub id: DataId,
     /// Its name, qualified by the module where that is needed.
     pub name: Name,
     /// The type of the library that it is, where that matters.
@@ -93,11 +91,22 @@ impl Types {
     /// The constructors of a variant type, with the types of their fields.
     pub fn constructors(&self, ty: &Type) -> Option<Vec<Constructor>> {
         let Type::Variant(variant, args) = ty else { return None };
-        let (_, constructors) = self.0.get(variant.id.0 as usize)?;
+        let (_, constructors) = self.0.iter().find(|(name, _)| *name == variant.name)?;
         let at = |(name, fields): &Constructor| {
             (name.clone(), fields.iter().map(|field| field.instantiate(args)).collect())
         };
         Some(constructors.iter().map(at).collect())
+    }
+
+    /// Those of several definitions of a program.
+    pub fn joined<'t>(all: impl IntoIterator<Item = &'t Types>) -> Types {
+        let mut joined: Vec<(Name, Vec<Constructor>)> = Vec::new();
+        for declared in all.into_iter().flat_map(|types| types.0.iter()) {
+            if !joined.iter().any(|(name, _)| *name == declared.0) {
+                joined.push(declared.clone());
+            }
+        }
+        Types(joined.into())
     }
 
     /// The names of all variant types.
@@ -198,11 +207,11 @@ impl Type {
 }
 
 impl Variant {
-    /// The declared type of this number.
+    /// The declared type of this number in a program.
     pub fn new(id: DataId, datas: &[DataDecl]) -> Variant {
         let decl = datas.get(id.0 as usize);
         let name = decl.map_or_else(|| Name::new("?"), |decl| decl.name.clone());
-        Variant { id, name, known: decl.and_then(|decl| decl.known) }
+        Variant { name, known: decl.and_then(|decl| decl.known) }
     }
 }
 
@@ -217,7 +226,7 @@ impl PartialEq for Type {
             (Type::Tuple(a), Type::Tuple(b)) => a == b,
             (Type::Record(a), Type::Record(b)) => a[..] == b[..],
             (Type::Array(_, a), Type::Array(_, b)) => a == b,
-            (Type::Variant(a, of), Type::Variant(b, with)) => a.name == b.name && of == with,
+            (Type::Variant(a, of), Type::Variant(b, with)) => a == b && of == with,
             (Type::Function(a), Type::Function(b)) => a == b,
             (Type::Parameter(a), Type::Parameter(b)) => a == b,
             _ => false,

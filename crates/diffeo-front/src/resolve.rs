@@ -429,7 +429,7 @@ impl Resolver<'_> {
             return Some(text.into());
         }
         library::import_of(name)
-            .or_else(|| self.suggest(name).map(|found| Help::did_you_mean(found.to_string())))
+            .or_else(|| self.suggest(name).map(Help::did_you_mean))
             .or_else(|| library::nearly(name))
     }
 

@@ -138,7 +138,7 @@ pub const PASSES: &[Pass] = &[
     pass("canonical_loops", canonical_loops),
     // Small loops of known counts, before their arrays are looked at.
     pass("unroll", unroll),
-    // Accumulators of derivatives that one loop adds to, once the loops around are settled.
+    // Accumulators of a few numbers: unroll has made their indices constant.
     pass("promote", promote),
     // Elements of unrolled arrays are known.
     pass("simplify.3", simplify),
@@ -162,9 +162,9 @@ pub const PASSES: &[Pass] = &[
     pass("simplify.5", simplify),
     // Loops whose counts fusion has made known.
     pass("unroll.2", unroll),
-    // Accumulators that a fused loop adds to.
+    // Accumulators whose indices the second unrolling has made constant.
     pass("promote.2", promote),
-    // What unrolling has made known; scalars looks for plain elements.
+    // Elements that unrolling has made known: scalars looks for elements written out.
     pass("simplify.6", simplify),
     // Small arrays as numbers, across the loops that are left.
     pass("scalars", scalars),
@@ -172,55 +172,55 @@ pub const PASSES: &[Pass] = &[
     pass("cse.4", cse),
     // Indices that are plain numbers now.
     pass("ranges.2", ranges),
-    // Arrays of which all elements are numbers; fusion counts the uses of arrays.
+    // Arrays of which all elements are numbers now: fusion counts uses.
     pass("dce.3", dce),
     // Arrays that have one consumer left.
     pass("fuse.2", fuse),
-    // Behind fusion, which would not cross a deferred check; before hoisting, which moves it.
+    // Looks for nan move behind their loops, so that hoist_checks finds steps that cannot stop.
     pass("defer_checks", defer_checks),
     // Out of the loops that fusion has left.
     pass("hoist", hoist),
-    // Checks of what hoist has moved out.
+    // Loops without effects, which fuse_siblings, sink_producers and demand need.
     pass("hoist_checks", hoist_checks),
-    // Loops of one count side by side, once nothing stands between them.
+    // Loops of one count side by side: both are without effects now.
     pass("fuse_siblings", fuse_siblings),
-    // Needs one loop with all that it adds to an array.
+    // Scatters become comprehensions, which fuse.3 joins to their readers.
     pass("scatter_to_map", scatter_to_map),
-    // What the joined loops compute for each of them.
+    // Statements that do not change in the loops that were joined.
     pass("hoist.2", hoist),
-    // Maps that were scatters.
+    // Reads of the comprehensions that were scatters.
     pass("simplify.7", simplify),
-    // Joined loops compute the same.
+    // Statements that joined loops compute twice.
     pass("cse.5", cse),
-    // Indices of joined loops and new maps.
+    // Checks of indices in joined loops.
     pass("ranges.3", ranges),
-    // Maps that were scatters, into who reads them.
+    // Comprehensions that were scatters, into their readers.
     pass("fuse.3", fuse),
-    // Elements of these.
+    // Elements of arrays that are not made any more.
     pass("simplify.8", simplify),
-    // Behind the last fusion, which would undo it: what one branch alone needs.
+    // Comprehensions move to the callers, where demand sees which elements are read.
     pass("sink_producers", sink_producers),
-    // Loops of which few elements are asked for, when all readers are known.
+    // Comprehensions of which few elements are read, once all readers stand in one function.
     pass("demand", demand),
-    // Loops that became alike by that.
+    // Loops that demand has given one count.
     pass("fuse_siblings.2", fuse_siblings),
-    // What these leave.
+    // Reads of arrays that the last three have changed.
     pass("simplify.9", simplify),
-    // The last time: what follows keeps values apart.
+    // Common subexpressions, for the last time.
     pass("cse.6", cse),
-    // When it is clear who reads a sum of arrays.
+    // Comprehensions with no other use than an accumulator, once fusion is over.
     pass("add_elements", add_elements),
-    // Tables of indices that do not depend on the run, behind all that would look through them.
+    // Indices go into tables when no pass has to understand them any more.
     pass("index_tables", index_tables),
-    // Matrices as flat arrays: the passes above know rows.
+    // Matrices as flat arrays, late: the passes above understand rows.
     pass("rows", rows),
-    // Into the branches that need it, behind cse, which would move it out.
+    // Statements move into the branch that uses them, when no pass moves them out any more.
     pass("sink", sink),
-    // What the last ones leave.
+    // Statements that have lost their uses since.
     pass("dce.4", dce),
 ];
 
-/// What the passes of [`EARLY`] are told of functions that are to be differentiated.
+/// The functions that are to be differentiated, for the passes of [`EARLY`].
 #[derive(Clone, Copy, Debug)]
 pub struct Early<'a> {
     /// Functions that are called from outside the module, too.
@@ -251,13 +251,13 @@ macro_rules! early {
 /// they are, with their parameters and results. What may have an infinite derivative is not computed speculatively. Each
 /// slot says why the pass runs there, and why again.
 pub const EARLY: &[EarlyPass] = &[
-    // Lowering writes what is easy to make; each of it would have an adjoint.
+    // Projections and sizes of lowering: each statement that stays has an adjoint.
     early!("simplify", simplify_early),
-    // What is computed twice is kept twice.
+    // Common subexpressions, which reverse mode would keep twice.
     early!("cse", cse),
     // Inlining goes by the size of functions.
     early!("dce", dce::dce_within),
-    // The derivative of a call keeps all that the function keeps; within one function less is kept.
+    // Inlined calls: reverse mode keeps less within one function than across calls.
     EarlyPass {
         name: "early.inline",
         run: |module, of| {
@@ -268,18 +268,18 @@ pub const EARLY: &[EarlyPass] = &[
     early!("simplify.2", simplify_early),
     // Inlined copies of one function compute the same of the same.
     early!("cse.2", cse),
-    // Sizes and functions that are constants of calls: fewer adjoints vary.
+    // Known sizes are written down, so that derivatives know them, too.
     EarlyPass {
         name: "early.specialise",
         run: |module, of| specialise::specialise_early(module, of.stay),
     },
-    // Reverse mode of a counted loop keeps an array of known size, that of another one a stack.
+    // Counted loops, which unroll, ranges and fuse understand.
     early!("canonical_loops", canonical_loops),
-    // Loops over the components of small vectors, which would keep each component.
+    // Loops over the components of small vectors: numbers need no array to keep them.
     early!("unroll", unroll_early),
     // Elements of unrolled arrays are known.
     early!("simplify.3", simplify_early),
-    // A check stands between what could be fused, and again in the backward part.
+    // Checks that certainly hold: fusion does not cross what can stop.
     early!("ranges", ranges),
     // Conditions that ranges have decided.
     early!("simplify.4", simplify_early),
@@ -287,11 +287,11 @@ pub const EARLY: &[EarlyPass] = &[
     early!("cse.3", cse),
     // Fusion counts the uses of arrays.
     early!("dce.2", dce::dce_within),
-    // The derivative of a maximum reads one element; that of the loop adds to all.
+    // Reductions to the largest: the derivative goes to the chosen element alone.
     early!("extrema", extrema_early),
-    // An array that is not made is not kept.
+    // Arrays between loops: reverse mode keeps none that is not made.
     early!("fuse", fuse),
-    // What does not change from step to step has one adjoint, not one for each step.
+    // Loop-invariant code: outside it has one adjoint, not one a step.
     early!("hoist", hoist_early),
     // Elements of arrays that are not made any more.
     early!("simplify.5", simplify_early),
@@ -300,11 +300,11 @@ pub const EARLY: &[EarlyPass] = &[
         name: "early.unroll.2",
         run: |module, of| if of.forward { unroll_early(module) } else { module },
     },
-    // What these leave.
+    // Branches and elements that hoisting and unrolling have decided.
     early!("simplify.6", simplify_early),
-    // The last time, before residuals are chosen.
+    // Common subexpressions, for the last time before residuals are chosen.
     early!("cse.4", cse),
-    // What is not used has no residuals.
+    // Dead code, for which reverse mode would keep residuals.
     early!("dce.3", dce::dce_within),
 ];
 

@@ -60,7 +60,7 @@ impl<'p> Rules<'p> {
             (Prim::ToReal, _) => Value::Any(Number::FREE).chosen(&plain()),
             (Prim::Round(_), [x]) => Value::Plain(None, x.real().on.broken(operation(prim), span)),
             (Prim::IsNan, [x]) => match x.real().on {
-                // Of what is nan, so are derivatives.
+                // No nan is assumed: where the number is nan, so are its derivatives.
                 Dependence::Free => Value::Plain(Some(0), Dependence::Free),
                 on => Value::Plain(None, on.perhaps(Why::Comparison, span)),
             },

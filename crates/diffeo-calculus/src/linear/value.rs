@@ -335,12 +335,12 @@ impl<'p> Value<'p> {
         Value::Any(Number::new(n.constant, n.on.and(&shape)))
     }
 
-    /// What one of two branches gives.
+    /// A value that is one of these two, of branches.
     pub fn or(&self, other: &Value<'p>, lost: &Cell<bool>) -> Value<'p> {
         self.joined(other, false, lost)
     }
 
-    /// What stands for both of two values.
+    /// A value that stands for both, since one variable has them in turn.
     pub fn with(&self, other: &Value<'p>, lost: &Cell<bool>) -> Value<'p> {
         self.joined(other, true, lost)
     }

@@ -1,7 +1,7 @@
-//! The analysis as evaluation on what is known of values ([`Value`]): of terms and of calls.
+//! Abstract interpretation of terms and calls; [`Value`] is the abstract value.
 //!
-//! What is always so: a call of a function with an argument is analysed once; recursion and loops go on until what is
-//! known no longer changes, by joining what they are given after a few rounds.
+//! Invariants: a call of a function with an argument is analysed once; recursion and loops reach a fixed point, since the
+//! values that they are given are joined after a few rounds.
 
 use super::number::{Constant, Dependence, Number};
 use super::value::{Change, Closure, Data, Value};
@@ -464,7 +464,7 @@ impl<'p> Rules<'p> {
             let result = before.or(&result, &self.lost);
             let changed = result != before;
             self.entry(place).result = result;
-            // What was found with less known is found again.
+            // Results that depend on the old value of this call are computed again.
             if self.calls.lowest > depth || !changed || round > MOST_ROUNDS {
                 break;
             }
@@ -492,7 +492,7 @@ impl<'p> Rules<'p> {
         &mut self.calls.known.get_mut(&lam).expect("it was analysed")[i]
     }
 
-    /// What is known of a call.
+    /// The entry of a call among those that are analysed.
     fn known(
         &mut self,
         lam: *const Term,

@@ -16,14 +16,14 @@ const MOST: u64 = 1 << 26;
 /// How much is read at a time.
 const PIECE: usize = 1 << 16;
 
-/// What stands next in the stream.
+/// The next frame of the stream.
 #[derive(PartialEq, Debug)]
 pub enum Frame {
     /// The text of a message.
     Message(Vec<u8>),
-    /// No message, and why.
+    /// Bytes that are no message, and why.
     Bad(String),
-    /// Nothing.
+    /// The end of the stream.
     End,
 }
 

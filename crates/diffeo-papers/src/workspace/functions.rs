@@ -2,7 +2,7 @@
 
 use super::Workspace;
 use crate::{homomorphism, System};
-use diffeo_base::deep;
+use diffeo_base::{deep, Span};
 use diffeo_calculus::build::{bind_all, lam, map_children, part, truth, var};
 use diffeo_calculus::eval::environment;
 use diffeo_calculus::eval::translator::CodeSource;
@@ -156,17 +156,13 @@ impl Workspace {
         if let Some(known) = self.made.get(&key) {
             return Some(*known);
         }
-        let definition = self.definition_of(parameter)?;
-        let definition = self.global(definition).clone();
-        let (function, types) = find_function(&self.shared(), &definition.body, parameter)?;
-        let sources: Option<Vec<Binder>> =
-            variables.iter().map(|var| types.get(var).map(|b| (*b).clone())).collect();
-        let sources = sources?;
+        let NestedFunction { term, ty: function_ty, captured: sources, span } =
+            self.nested_function(parameter, variables)?;
         let params: Vec<Ty> =
             sources.iter().map(|b| homomorphism::ty(self, system, &b.ty)).collect();
         let from = Ty::tuple(params.clone());
-        let ty = Ty::fun(from.clone(), function.ty.clone());
-        let id = self.declare(&key, ty, definition.span);
+        let ty = Ty::fun(from.clone(), function_ty);
+        let id = self.declare(&key, ty, span);
         self.made.insert(key, id);
         let p = self.binder("environment", from);
         let mut bindings = Vec::new();
@@ -178,7 +174,7 @@ impl Workspace {
             replaced.insert(source.var.id, binder.var.clone());
             bindings.push((binder, value));
         }
-        let body = self.copied(&mut replaced, &function.term);
+        let body = self.copied(&mut replaced, &term);
         self.define(id, lam(p, bind_all(bindings, body)));
         Some(id)
     }
@@ -207,18 +203,13 @@ impl Workspace {
         if let Some(known) = self.made.get(&key) {
             return Some(*known);
         }
-        let definition = self.definition_of(parameter)?;
-        let definition = self.global(definition).clone();
-        let (function, types) = find_function(&self.shared(), &definition.body, parameter)?;
-        let sources: Option<Vec<Binder>> =
-            variables.iter().map(|var| types.get(var).map(|b| (*b).clone())).collect();
-        let sources = sources?;
+        let NestedFunction { term, ty: function_ty, captured: sources, span } =
+            self.nested_function(parameter, variables)?;
         let params: Vec<Ty> = sources.iter().map(|b| b.ty.clone()).collect();
         let from = Ty::tuple(params.clone());
-        let to = homomorphism::ty(self, system, &function.ty);
+        let to = homomorphism::ty(self, system, &function_ty);
         let ty = Ty::fun(from.clone(), to);
-        let (name, span) = (key.clone(), definition.span);
-        let id = self.declare(&name, ty, span);
+        let id = self.declare(&key, ty, span);
         self.made.insert(key, id);
         let p = self.binder("environment", from);
         let mut bindings = Vec::new();
@@ -231,9 +222,23 @@ impl Workspace {
             replaced.push((source.var.id, binder.clone()));
             bindings.push((binder, value));
         }
-        let body = homomorphism::function(self, system, &replaced, &function.term);
+        let body = homomorphism::function(self, system, &replaced, &term);
         self.define(id, lam(p, bind_all(bindings, body)));
         Some(id)
+    }
+
+    /// The function with this parameter, which captures these variables.
+    fn nested_function(&mut self, parameter: u32, variables: &[u32]) -> Option<NestedFunction> {
+        let definition = self.definition_of(parameter)?;
+        let definition = self.global(definition).clone();
+        let (term, ty, binders) = find_function(&self.shared(), &definition.body, parameter)?;
+        let captured = variables.iter().map(|var| binders.get(var).map(|b| (*b).clone()));
+        Some(NestedFunction {
+            term,
+            ty,
+            captured: captured.collect::<Option<_>>()?,
+            span: definition.span,
+        })
     }
 
     /// The definition that has the function with this parameter in it.
@@ -259,14 +264,18 @@ struct NestedFunction {
     /// It; a recursive one as `letrec f = … in f`.
     term: Term,
     ty: Ty,
+    /// The binders of variables that it captures.
+    captured: Vec<Binder>,
+    /// The place of the definition.
+    span: Span,
 }
 
-/// The function with this parameter, and the binders of the definition.
+/// The function with this parameter and its type, and the binders of the definition.
 fn find_function<'t>(
     program: &Program,
     body: &'t Term,
     parameter: u32,
-) -> Option<(NestedFunction, HashMap<u32, &'t Binder>)> {
+) -> Option<(Term, Ty, HashMap<u32, &'t Binder>)> {
     let mut binders = HashMap::new();
     each_binder(body, &mut |binder| {
         binders.insert(binder.var.id, binder);
@@ -279,12 +288,12 @@ fn find_function<'t>(
                 let rest = Box::new(var(f));
                 let kind = TermKind::LetRec(f.clone(), function.clone(), rest);
                 let term = Term::new(kind, term.span);
-                return Some((NestedFunction { term, ty: f.ty.clone() }, binders));
+                return Some((term, f.ty.clone(), binders));
             }
         }
         if matches!(&term.kind, TermKind::Lam(x, _) if x.var.id == parameter) {
             let ty = type_of(term, program, &types)?;
-            return Some((NestedFunction { term: term.clone(), ty }, binders));
+            return Some((term.clone(), ty, binders));
         }
         term.each_child(|child| pending.push(child));
     }

@@ -365,8 +365,12 @@ impl Program {
     ///
     /// # Errors
     /// The definitions make no model.
-    pub fn model_data(&self, names: Names<'_>) -> Result<Vec<(crate::Name, crate::Type)>, Error> {
-        Ok(ModelDefinitions::new(self, names, &HostOptions::default())?.data())
+    pub fn model_data(
+        &self,
+        names: Names<'_>,
+    ) -> Result<(Vec<(crate::Name, crate::Type)>, crate::Types), Error> {
+        let definitions = ModelDefinitions::new(self, names, &HostOptions::default())?;
+        Ok((definitions.data(), definitions.types()))
     }
 }
 

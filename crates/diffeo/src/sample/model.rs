@@ -5,8 +5,8 @@
 //! predictions. What goes out are functions of vectors: expressions of the language, in the scope of the program, that put
 //! the transforms of `std/bayes.deo` before these definitions.
 
-use crate::host::{Error, Function, HostOptions, Program, Type, Value};
-use diffeo_base::{closest, Name};
+use crate::host::{Error, Function, HostOptions, Program, Type, Types, Value};
+use diffeo_base::{closest, Help, Name};
 use diffeo_calculus::ty::WellKnown;
 use std::fmt::Write;
 
@@ -226,9 +226,10 @@ pub(super) struct Model {
     pub coordinates: Vec<String>,
 }
 
-fn wrong(message: String, help: &str) -> Error {
+fn wrong(message: String, help: impl Into<Help>) -> Error {
     let mut message = crate::Message::error("model", message);
-    message.help = (!help.is_empty()).then(|| help.to_string().into());
+    let help = help.into();
+    message.help = (help != Help::default()).then_some(help);
     Error::one(message)
 }
 
@@ -310,6 +311,13 @@ impl ModelDefinitions {
             }
         }
         all
+    }
+
+    /// The variant types that the definitions mention.
+    pub fn types(&self) -> Types {
+        let predict = self.predict.as_ref().map(|predict| &predict.function);
+        let all = [Some(&self.density), self.parameters.as_ref(), predict];
+        Types::joined(all.into_iter().flatten().map(Function::types))
     }
 
     /// The fields of the data that each definition takes.
@@ -415,7 +423,7 @@ impl ModelDefinitions {
                     Type::Real => Ok((field.clone(), Support::Free)),
                     ty => Err(wrong(
                         format!("nothing says what values the parameter `{field}: {ty}` of `{name}` takes"),
-                        &format!("define `parameters`, a record with a `Parameter` of the module `bayes` for each: `def parameters = {{{field} = bayes.{}}}`", match ty {
+                        format!("define `parameters`, a record with a `Parameter` of the module `bayes` for each: `def parameters = {{{field} = bayes.{}}}`", match ty {
                             Type::Array(..) => "Array(3, bayes.Free)",
                             _ => "Free",
                         }),
@@ -435,10 +443,13 @@ impl ModelDefinitions {
                     "`{}` says nothing of the parameter `{field}` of `{name}`",
                     function.name()
                 );
-                return Err(wrong(message, &format!("add `{field} = bayes.Free`, or what it is")));
+                return Err(wrong(message, format!("add `{field} = bayes.Free`, or what it is")));
             };
             let kind = Support::read(value).map_err(|why| {
-                wrong(format!("the parameter `{field}` in `{}`: {why}", function.name()), "")
+                wrong(
+                    format!("the parameter `{field}` in `{}`: {why}", function.name()),
+                    Help::default(),
+                )
             })?;
             if kind.ty() != *ty {
                 let message = format!(
@@ -457,8 +468,8 @@ impl ModelDefinitions {
                     function.name()
                 );
                 let near = closest(field, self.fields.iter().map(|(name, _)| &**name));
-                let help = near.map_or(String::new(), |near| format!("did you mean `{near}`?"));
-                return Err(wrong(message, &help));
+                let help = near.map_or_else(Help::default, Help::did_you_mean);
+                return Err(wrong(message, help));
             }
         }
         Ok(kinds)
@@ -480,10 +491,10 @@ impl ModelDefinitions {
         };
         let name = self.density.name();
         if let Some((missing, ty)) = known.iter().find(|(name, _)| data.field(name).is_none()) {
-            return Err(wrong(format!("the data of `{name}` lack `{missing}: {ty}`"), &listed()));
+            return Err(wrong(format!("the data of `{name}` lack `{missing}: {ty}`"), listed()));
         }
         match given.iter().find(|(name, _)| !known.iter().any(|(known, _)| **known == **name)) {
-            Some((other, _)) => Err(wrong(format!("`{name}` has no data `{other}`"), &listed())),
+            Some((other, _)) => Err(wrong(format!("`{name}` has no data `{other}`"), listed())),
             None => Ok(()),
         }
     }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-/// What is made for people: messages, what to do, types and signatures as text.
-const MADE: [&str; 7] =
-    ["message", "help", "note", "signature()", "interface.text", "text_of_type", "to_diagnostic()"];
+/// Names of finished texts: messages, what to do, types and signatures.
+const MADE: [&str; 6] =
+    ["message", "help", "note", "signature()", "interface.text", "to_diagnostic()"];
 
 /// Ways to search a text.
 const SEARCHES: [&str; 9] = [

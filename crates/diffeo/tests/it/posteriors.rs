@@ -39,7 +39,7 @@ fn value(json: &Json, int: bool) -> Value<'static> {
 fn draws(file: &str, entry: &str, data: &str, predict: Option<&str>, seed: u64) -> Samples {
     let program = Program::from_file(folder().join(file)).unwrap_or_else(|error| panic!("{error}"));
     let names = diffeo::Names { density: entry, parameters: "parameters", predict };
-    let taken = program.model_data(names).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let (taken, _) = program.model_data(names).unwrap_or_else(|error| panic!("{file}: {error}"));
     let json = json(data);
     let fields = taken.iter().map(|(name, ty)| {
         let int = ty.to_string() == "Int";
