@@ -41,8 +41,8 @@ enum NativeEngine {
 impl NativeEngine {
     fn engine(self) -> Engine {
         match self {
-            NativeEngine::Llvm => Engine::Llvm,
-            NativeEngine::Jit => Engine::Jit,
+            NativeEngine::Llvm => Engine::LLVM,
+            NativeEngine::Jit => Engine::JIT,
         }
     }
 }

@@ -13,9 +13,9 @@ pub struct CompiledEngine {
 }
 
 /// Cranelift.
-pub const JIT: CompiledEngine = CompiledEngine { name: "jit", kind: Kind::Jit };
+pub const JIT: CompiledEngine = CompiledEngine { name: "jit", kind: Kind::JIT };
 /// LLVM.
-pub const LLVM: CompiledEngine = CompiledEngine { name: "llvm", kind: Kind::Llvm };
+pub const LLVM: CompiledEngine = CompiledEngine { name: "llvm", kind: Kind::LLVM };
 /// The C compiler.
 pub const C: CompiledEngine = CompiledEngine { name: "c", kind: Kind::C };
 

@@ -3,11 +3,11 @@
 use super::{argument, messages, numbers, BenchEngine, CompiledEntry};
 use crate::case::OwnedValue;
 use crate::run::Prepared;
-use diffeo::lower::value::Interface;
-use diffeo::lower::Lowered;
 use diffeo::{pipeline, Entry, Options, Session};
 use diffeo_array::eval::FlatEvaluator;
 use diffeo_array::value::FlatValue;
+use diffeo_lower::value::Layout;
+use diffeo_lower::Lowered;
 
 /// The evaluator of Flat, after all passes.
 pub struct Flat;
@@ -27,31 +27,31 @@ impl BenchEngine for Flat {
         entry: &'a Entry,
     ) -> Result<Box<dyn CompiledEntry + 'a>, String> {
         let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {});
-        let Lowered { module, interface } =
+        let Lowered { module, layout } =
             lowered.map_err(|why| messages(session, &[why.to_diagnostic(entry.span)]))?;
         let evaluator = FlatEvaluator::new(module.into(), Options::default());
-        Ok(Box::new(FlatReady { entry, evaluator, interface }))
+        Ok(Box::new(FlatReady { entry, evaluator, layout }))
     }
 }
 
 struct FlatReady<'a> {
     entry: &'a Entry,
     evaluator: FlatEvaluator,
-    interface: Interface,
+    layout: Layout,
 }
 
 impl CompiledEntry for FlatReady<'_> {
     fn prepare(self: Box<Self>, value: &OwnedValue) -> Result<Box<dyn Prepared>, String> {
-        let arguments = self.interface.arguments(&argument(self.entry, value)?);
-        let (evaluator, interface, entry) = (self.evaluator, self.interface, self.entry.clone());
-        Ok(Box::new(FlatCall { entry, evaluator, interface, arguments, results: Vec::new() }))
+        let arguments = self.layout.arguments(&argument(self.entry, value)?);
+        let (evaluator, layout, entry) = (self.evaluator, self.layout, self.entry.clone());
+        Ok(Box::new(FlatCall { entry, evaluator, layout, arguments, results: Vec::new() }))
     }
 }
 
 struct FlatCall {
     entry: Entry,
     evaluator: FlatEvaluator,
-    interface: Interface,
+    layout: Layout,
     arguments: Vec<FlatValue>,
     results: Vec<FlatValue>,
 }
@@ -64,6 +64,6 @@ impl Prepared for FlatCall {
     }
 
     fn result(&self) -> Vec<f64> {
-        numbers(&self.entry, &self.interface.result(self.results.clone()))
+        numbers(&self.entry, &self.layout.result(self.results.clone()))
     }
 }

@@ -52,7 +52,7 @@ pub enum CallOption {
 pub enum Spelling {
     /// `--draws 4000`
     CommandLine,
-    /// As fields: `draws: 4000`, `engine: Engine::Evaluator`.
+    /// As fields: `draws: 4000`, `engine: Engine::Reference`.
     Rust,
     /// As keyword arguments: `draws=4000`, `engine="interp"`.
     Python,
@@ -87,10 +87,12 @@ impl CallOption {
             (Spelling::Rust, None) => field.to_string(),
             (Spelling::Rust, Some(value)) if is_number => format!("{field}: {value}"),
             (Spelling::Rust, Some(value)) => {
-                let variant = match value {
-                    "interp" => "Evaluator".to_string(),
-                    "meanfield" => "MeanField".to_string(),
-                    _ => capitalised(value),
+                let variant = match (self, value) {
+                    (CallOption::Engine, "interp") => "Reference".to_string(),
+                    (CallOption::Engine, "auto" | "flat") => capitalised(value),
+                    (CallOption::Engine, constant) => constant.to_uppercase(),
+                    (_, "meanfield") => "MeanField".to_string(),
+                    (_, _) => capitalised(value),
                 };
                 format!("{field}: {}::{variant}", capitalised(field))
             }
@@ -194,7 +196,7 @@ mod tests {
         let [line, rust, python] = [Spelling::CommandLine, Spelling::Rust, Spelling::Python]
             .map(|spelling| help.written(spelling));
         assert_eq!(line, "aim higher, `--target-accept 0.95`; `--seed`, `--init 0.1`; `--method nuts` draws, `--engine interp` tells; `--arg x=1`");
-        assert_eq!(rust, "aim higher, `target_accept: 0.95`; `seed`, `radius: 0.1`; `method: Method::Nuts` draws, `engine: Engine::Evaluator` tells; `--arg x=1`");
+        assert_eq!(rust, "aim higher, `target_accept: 0.95`; `seed`, `radius: 0.1`; `method: Method::Nuts` draws, `engine: Engine::Reference` tells; `--arg x=1`");
         assert_eq!(python, "aim higher, `target_accept=0.95`; `seed`, `init=0.1`; `method=\"nuts\"` draws, `engine=\"interp\"` tells; `--arg x=1`");
     }
 

@@ -12,12 +12,12 @@ pub use jupyter::{JupyterAction, JupyterArgs, KernelArgs};
 use crate::plot::Format;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use diffeo::data::Target;
-use diffeo::Cpu;
+use diffeo::{Cpu, Engine};
 use form::FormParser;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
-use values::{name_and_value, seconds, size, CpuParser};
+use values::{name_and_value, seconds, size, CpuParser, EngineParser};
 
 /// Runs and inspects programs in Diffeo, a differentiable programming language.
 #[derive(Parser, Debug)]
@@ -336,8 +336,8 @@ pub struct TestArgs {
     pub only: Option<String>,
 
     /// What evaluates them
-    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
-    pub engine: EngineArg,
+    #[arg(long, default_value = "auto", value_parser = EngineParser)]
+    pub engine: Engine,
 }
 
 const GRAD_EXAMPLES: &str = "\
@@ -432,8 +432,8 @@ pub struct Evaluation {
     pub kinks: Kinks,
 
     /// What evaluates the program
-    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
-    pub engine: EngineArg,
+    #[arg(long, default_value = "auto", value_parser = EngineParser)]
+    pub engine: Engine,
 
     /// How often each recursive definition may unfold, with --engine trace (Abadi & Plotkin, Figure 8)
     #[arg(long, value_name = "N")]
@@ -554,8 +554,8 @@ pub struct SampleArgs {
     pub json: bool,
 
     /// What evaluates the density
-    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
-    pub engine: EngineArg,
+    #[arg(long, default_value = "auto", value_parser = EngineParser)]
+    pub engine: Engine,
 }
 
 /// The processor that code is made for.
@@ -746,48 +746,6 @@ impl From<Kinks> for diffeo::Kinks {
             Kinks::Ignore => diffeo::Kinks::Ignore,
             Kinks::Warn => diffeo::Kinks::Warn,
             Kinks::Error => diffeo::Kinks::Error,
-        }
-    }
-}
-
-/// What evaluates.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EngineArg {
-    /// jit at first; llvm, where there is one, if the run lasts
-    Auto,
-    /// The evaluator of the calculus
-    Interp,
-    /// Evaluation by contexts and redexes, with derivatives of traces (Abadi & Plotkin)
-    Trace,
-    /// The evaluator, with derivatives by dual numbers (Krawiec et al., section 4)
-    Dual,
-    /// The evaluator, with derivatives by the monadic translation (Krawiec et al., section 7)
-    Delta,
-    /// The evaluator, with derivatives by the Taylor macro (Huot et al.)
-    Taylor,
-    /// The evaluator of Flat, with derivatives made on Flat
-    Flat,
-    /// Machine code by Cranelift, derivatives too
-    Jit,
-    /// Machine code by LLVM, where there is one, derivatives too
-    Llvm,
-    /// Machine code by the system's C compiler, derivatives too
-    C,
-}
-
-impl From<EngineArg> for diffeo::Engine {
-    fn from(engine: EngineArg) -> Self {
-        match engine {
-            EngineArg::Auto => diffeo::Engine::Auto,
-            EngineArg::Interp => diffeo::Engine::Evaluator,
-            EngineArg::Trace => diffeo::Engine::Trace,
-            EngineArg::Dual => diffeo::Engine::Dual,
-            EngineArg::Delta => diffeo::Engine::Delta,
-            EngineArg::Taylor => diffeo::Engine::Taylor,
-            EngineArg::Flat => diffeo::Engine::Flat,
-            EngineArg::Jit => diffeo::Engine::Jit,
-            EngineArg::Llvm => diffeo::Engine::Llvm,
-            EngineArg::C => diffeo::Engine::C,
         }
     }
 }

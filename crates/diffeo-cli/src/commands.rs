@@ -10,7 +10,7 @@ use crate::{plot, print, Stop};
 use clap::ValueEnum;
 use diffeo::data::{check_writable, write_results, DataError, Output, Problem, Target};
 use diffeo::pipeline::timed;
-use diffeo::{Cpu, Entry, Event, How, Limits, ModuleId, Options, Session};
+use diffeo::{Cpu, Engine, Entry, Event, How, Limits, ModuleId, Options, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
@@ -140,8 +140,8 @@ impl Shell {
 
     /// Refuses to look for kinks, and to limit recursion, on an engine that cannot.
     pub fn check_evaluation(&self, how: &Evaluation) -> Result<(), Stop> {
-        let engine = diffeo::Engine::from(how.engine);
-        if how.unfold.is_some() && engine != diffeo::Engine::Trace {
+        let engine = how.engine;
+        if how.unfold.is_some() && engine != Engine::TRACE {
             let message = format!("`--engine {}` has no `--unfold`", engine.name());
             let d = Diagnostic::error("argument", Span::NONE, message);
             return Err(self.usage(&[d.help("`--engine trace` has it")]));
@@ -213,7 +213,7 @@ impl Shell {
         cpu: Cpu,
     ) -> diffeo::Run {
         let (mut options, line) = self.options(how.kinks);
-        let engine = diffeo::Engine::from(how.engine);
+        let engine = how.engine;
         if engine.is_compiled() && self.session.not_compiled(entry).is_none() {
             // That the account would name kinks is no reason to look for them in compiled code.
             if how.kinks == Kinks::Ignore {

@@ -11,7 +11,7 @@ use crate::{print, watch, Stop};
 use diffeo::data::{to_json, Field};
 use diffeo::derivative_check::{check, CheckExtent, DerivativeReport};
 use diffeo::differentiate::{numbers, Evaluator, Gradient, Taylor};
-use diffeo::{Differentiable, How, Limits, ModuleId, RuntimeError};
+use diffeo::{Differentiable, Engine, How, Limits, ModuleId, RuntimeError};
 use diffeo_base::{is_word, Diagnostic, Name, Span};
 use diffeo_calculus::eval::derivative::{jet_coefficients, MOST_COEFFICIENTS};
 use diffeo_calculus::show::{real, show};
@@ -31,31 +31,18 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
         }
     }
     let cpu = shell.cpu(&args.processor)?;
-    let engine = diffeo::Engine::from(args.evaluation.engine);
-    match engine {
-        diffeo::Engine::Trace
-        | diffeo::Engine::Dual
-        | diffeo::Engine::Delta
-        | diffeo::Engine::Taylor => {
-            let name = engine.name();
-            let message = format!(
-                "`diffeo grad` differentiates on the evaluator and in machine code, not on `{name}`"
-            );
-            let help = format!(
+    let engine = args.evaluation.engine;
+    if matches!(engine, Engine::Papers(_)) {
+        let name = engine.name();
+        let message = format!(
+            "`diffeo grad` differentiates on the evaluator and in machine code, not on `{name}`"
+        );
+        let help = format!(
                 "write the derivative as an expression: `diffeo eval 'grad({})(…)' --in {} --engine {name}`",
                 args.entry,
                 args.file.display()
             );
-            return Err(
-                shell.usage(&[Diagnostic::error("argument", Span::NONE, message).help(help)])
-            );
-        }
-        diffeo::Engine::Auto
-        | diffeo::Engine::Evaluator
-        | diffeo::Engine::Flat
-        | diffeo::Engine::Jit
-        | diffeo::Engine::Llvm
-        | diffeo::Engine::C => {}
+        return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message).help(help)]));
     }
     let module = shell.checked(&args.file)?;
     let function = function(&mut shell, module, args)?;

@@ -130,7 +130,7 @@ impl Account {
         };
         let mut entries = Vec::new();
         entries.extend(self.engine.map(|e| ("engine", e.name().to_string(), json!(e.name()))));
-        if let (Some(Engine::Llvm), Ok(library)) = (self.engine, diffeo_codegen::llvm::library()) {
+        if let (Some(Engine::LLVM), Ok(library)) = (self.engine, diffeo_codegen::llvm::library()) {
             entries.push(("llvm", library.to_string(), json!(library.to_string())));
         }
         entries.extend(text("reason", &self.reason));

@@ -165,7 +165,7 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
     let line = ProgressLine::new(messages);
     let traced = line.clone();
     let host = HostOptions {
-        engine: args.engine.into(),
+        engine: args.engine,
         time: limits
             .deadline
             .filter(|_| !kept)

@@ -4,12 +4,12 @@
 //! `> e` of a doc comment with the value of e, as it is printed, on the next line; it is evaluated in the scope of the
 //! program. Each runs by itself: one that is stopped stops no other.
 
-use crate::args::{EngineArg, Evaluation, Kinks, TestArgs};
+use crate::args::{Evaluation, Kinks, TestArgs};
 use crate::commands::{result_type, Setting, Shell};
 use crate::doc::examples;
 use crate::printable::printable;
 use crate::{print, Stop};
-use diffeo::{Cpu, Entry, Limits, ModuleId};
+use diffeo::{Cpu, Engine, Entry, Limits, ModuleId};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::show::show;
 use diffeo_calculus::ty::Ty;
@@ -189,7 +189,7 @@ fn file(
 }
 
 /// The reason why a test failed; empty if a message has said it already.
-fn of_test(shell: &mut Shell, module: ModuleId, name: &str, engine: EngineArg) -> Option<String> {
+fn of_test(shell: &mut Shell, module: ModuleId, name: &str, engine: Engine) -> Option<String> {
     let other = |shell: &Shell| {
         let ty = shell.session.type_of(module, name).unwrap_or_default();
         Some(format!(
@@ -219,7 +219,7 @@ fn of_example(
     line: Option<usize>,
     expression: &str,
     wanted: &str,
-    engine: EngineArg,
+    engine: Engine,
 ) -> Option<String> {
     let found = match line {
         Some(line) => shell.session.example(module, line),
@@ -239,7 +239,7 @@ fn of_example(
     }
 }
 
-fn value(shell: &mut Shell, entry: &Entry, engine: EngineArg) -> Result<Value, Stop> {
+fn value(shell: &mut Shell, entry: &Entry, engine: Engine) -> Result<Value, Stop> {
     let how = Evaluation { json: false, kinks: Kinks::Ignore, engine, unfold: None };
     shell.evaluate(entry, None, &how, Cpu::default())
 }

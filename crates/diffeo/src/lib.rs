@@ -8,12 +8,10 @@
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
-pub mod data;
 pub mod derivative_check;
 pub mod differentiate;
 pub mod export;
 mod host;
-pub mod lower;
 pub mod pipeline;
 pub mod plot;
 mod sample;
@@ -27,9 +25,12 @@ pub use diffeo_calculus::eval::{
 };
 pub use diffeo_codegen::engine::Cpu;
 pub use diffeo_codegen::llvm::also_look_in as also_look_for_llvm_in;
+#[doc(inline)]
+pub use diffeo_data as data;
 pub use diffeo_front::{
     library, Differentiable, Entry, Interface, LoadError, Message, ModuleId, Note, Place,
 };
+pub use diffeo_lower::Refusal;
 #[doc(hidden)]
 pub use host::{from_core, to_core};
 pub use host::{
@@ -39,4 +40,4 @@ pub use host::{
 pub use sample::{
     Approximation, Chain, Method, Names, SampleOptions, Samples, Step, Steps, Summary, Variable,
 };
-pub use session::{Engine, How, Prepared, Run, Session};
+pub use session::{Engine, How, PapersEngine, Prepared, Run, Session, Unsupported};

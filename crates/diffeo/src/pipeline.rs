@@ -8,18 +8,14 @@
 //!
 //! A pass is a function from modules to modules that cannot fail. In debug builds every module is linted.
 
-use crate::lower::{self, Lowered, Unsupported};
 use diffeo_array::ir::walk::size;
 use diffeo_array::ir::Module;
-use diffeo_array::lint::lint;
-use diffeo_array::opt::{EARLY, PASSES};
 use diffeo_calculus::eval::Limits;
-use diffeo_calculus::term::GlobalId;
-use diffeo_calculus::Program;
 use diffeo_codegen::cache::Cache;
 use diffeo_codegen::engine::{CompileError, Compiled, Cpu};
 use diffeo_codegen::{c, cranelift, llvm, low, memory};
-use std::sync::{Arc, OnceLock};
+pub use diffeo_lower::passes::{flat, flat_with, left_out, passes, PassRun};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a step of a program's way took.
@@ -41,76 +37,13 @@ pub fn timed<T>(step: &'static str, times: &mut Vec<Timing>, work: impl FnOnce()
     done
 }
 
-/// A pass that is done.
-pub struct PassRun<'m> {
-    /// Its name.
-    pub pass: &'static str,
-    /// What it gave.
-    pub module: &'m Module,
-    /// How long it took.
-    pub time: Duration,
-}
-
-impl PassRun<'_> {
-    /// How long it took, and the operations after it, if they are to be counted.
-    pub fn timing(&self, counted: bool) -> Timing {
-        let functions = self.module.functions.iter();
+impl Timing {
+    /// That of a pass, with the operations after it, if they are to be counted.
+    pub fn of(step: &PassRun<'_>, counted: bool) -> Timing {
+        let functions = step.module.functions.iter();
         let operations = || functions.map(|function| size(&function.body, usize::MAX)).sum();
-        Timing { step: self.pass, time: self.time, operations: counted.then(operations) }
+        Timing { step: step.pass, time: step.time, operations: counted.then(operations) }
     }
-}
-
-/// The names of the passes to Flat and over it. Those before derivatives are taken run where a program takes some, once
-/// for each order.
-pub fn passes() -> impl Iterator<Item = &'static str> {
-    let early = EARLY.iter().map(|pass| pass.name);
-    early.chain(["lower"]).chain(PASSES.iter().map(|pass| pass.name))
-}
-
-/// The program of Flat for a definition; `see` is shown the module after each pass.
-///
-/// # Errors
-/// What there is no Flat for.
-pub fn flat(
-    program: &Program,
-    entry: GlobalId,
-    see: &mut dyn FnMut(&PassRun<'_>),
-) -> Result<Lowered, Unsupported> {
-    flat_with(program, entry, lower::LowerOptions::default(), see)
-}
-
-/// As [`flat`], with these options.
-///
-/// # Errors
-/// As for [`flat`].
-pub fn flat_with(
-    program: &Program,
-    entry: GlobalId,
-    options: lower::LowerOptions,
-    see: &mut dyn FnMut(&PassRun<'_>),
-) -> Result<Lowered, Unsupported> {
-    let mut start = Instant::now();
-    let mut early = |step: &PassRun<'_>| {
-        start += step.time;
-        see(step);
-    };
-    let mut lowered = lower::lower(program, entry, options, &mut early)?;
-    done("lower", &lowered.module, start, see);
-    for pass in PASSES.iter().filter(|pass| !left_out().iter().any(|name| name == pass.name)) {
-        let start = Instant::now();
-        lowered.module = (pass.run)(lowered.module);
-        done(pass.name, &lowered.module, start, see);
-    }
-    Ok(lowered)
-}
-
-/// The passes that the environment variable `DIFFEO_WITHOUT` leaves out, to see what each is worth or which is wrong.
-pub(crate) fn left_out() -> &'static [String] {
-    static LEFT_OUT: OnceLock<Vec<String>> = OnceLock::new();
-    LEFT_OUT.get_or_init(|| {
-        let names = std::env::var("DIFFEO_WITHOUT").unwrap_or_default();
-        names.split(',').filter(|name| !name.is_empty()).map(String::from).collect()
-    })
 }
 
 /// What makes machine code.
@@ -270,18 +203,4 @@ impl CodeForm {
             CodeForm::C => Ok(c::engine::text(std::slice::from_ref(module)).text),
         }
     }
-}
-
-fn done(pass: &'static str, module: &Module, start: Instant, see: &mut dyn FnMut(&PassRun<'_>)) {
-    let time = start.elapsed();
-    if cfg!(debug_assertions) {
-        let violations = lint(module);
-        assert!(
-            violations.is_empty(),
-            "`{pass}` made a module of Flat that does not lint:\n{}\n{}",
-            violations.join("\n"),
-            diffeo_array::print::print(module)
-        );
-    }
-    see(&PassRun { pass, module, time });
 }

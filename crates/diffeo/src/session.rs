@@ -7,21 +7,23 @@ mod kept;
 mod once;
 mod prepared;
 mod show;
+mod unsupported;
 
-use crate::lower::{self, Unsupported};
 use crate::pipeline::{self, Timing};
 use diffeo_base::{field_name, Diagnostic};
 use diffeo_calculus::eval::{Kinks, Options, RuntimeError, RuntimeWarning};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_front::Entry;
+use diffeo_lower::Refusal;
 use std::ops::{Deref, DerefMut};
 
 pub(crate) use attempt::{next, Next, BRIEF};
 pub(crate) use engine::{CompiledRun, Ran};
-pub use engine::{Engine, How};
+pub use engine::{Engine, How, PapersEngine};
 pub(crate) use once::Once;
 pub use prepared::Prepared;
+pub use unsupported::Unsupported;
 
 /// Programs being worked on: what [`diffeo_front::Session`] loads and checks, and how it is run. A copy of a new session
 /// is made faster than another one.
@@ -113,8 +115,8 @@ impl Session {
     }
 
     /// Why compiled engines leave an entry to the evaluator, as far as that is seen without compiling it.
-    pub fn not_compiled(&self, entry: &Entry) -> Option<Unsupported> {
-        lower::unsupported(&entry.program, entry.global)
+    pub fn not_compiled(&self, entry: &Entry) -> Option<Refusal> {
+        diffeo_lower::refusal(&entry.program, entry.global)
     }
 
     /// An entry in machine code, to be called many times.
@@ -128,7 +130,8 @@ impl Session {
         how: impl Into<How>,
     ) -> Result<Prepared, Box<Diagnostic>> {
         let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
-        let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {}).map_err(message)?;
+        let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {});
+        let lowered = lowered.map_err(|refusal| message(refusal.into()))?;
         Prepared::compiled(lowered, options, how.into()).map_err(message)
     }
 

@@ -3,13 +3,13 @@
 // A message is made once, when there is nothing more to do.
 #![allow(clippy::result_large_err)]
 
-use crate::lower::Unsupported;
 use crate::session::Session;
 use diffeo_base::Diagnostic;
 use diffeo_calculus::eval::Options;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Program;
 use diffeo_front::Entry;
+use diffeo_lower::Refusal;
 use diffeo_papers::definition::{self, Refused, ShownDefinition};
 use diffeo_papers::delta::shown::Shown;
 
@@ -57,7 +57,7 @@ impl Session {
 
     fn refused(&self, entry: &Entry, refused: Refused) -> Diagnostic {
         match refused {
-            Refused::Growing(name) => Unsupported::Type(name).to_diagnostic(entry.span),
+            Refused::Growing(name) => Refusal::Type(name).to_diagnostic(entry.span),
             Refused::Message(message) => message,
             Refused::Stopped(error) => self.explain(entry, &error),
         }

@@ -1,8 +1,9 @@
 //! Values of options: processors, times, sizes, named arguments.
 
 use crate::arguments;
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use diffeo::Cpu;
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use diffeo::pipeline::Backend;
+use diffeo::{Cpu, Engine, PapersEngine};
 use std::time::Duration;
 
 /// Reads a processor, and names them for completions.
@@ -24,6 +25,55 @@ impl TypedValueParser for CpuParser {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(Cpu::all().map(|cpu| PossibleValue::new(cpu.name()))))
+    }
+}
+
+/// Reads an engine, and says in the help what each is.
+#[derive(Clone)]
+pub(super) struct EngineParser;
+
+impl TypedValueParser for EngineParser {
+    type Value = Engine;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Engine, clap::Error> {
+        let names = PossibleValuesParser::new(Engine::ALL.map(Engine::name));
+        let parser = names.map(|name| Engine::named(&name).unwrap_or_default());
+        parser.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = Engine::ALL.into_iter();
+        Some(Box::new(values.map(|engine| PossibleValue::new(engine.name()).help(summary(engine)))))
+    }
+}
+
+fn summary(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Auto => "jit at first; llvm, where there is one, if the run lasts",
+        Engine::Reference => "The evaluator of the calculus",
+        Engine::Papers(PapersEngine::Trace) => {
+            "Evaluation by contexts and redexes, with derivatives of traces (Abadi & Plotkin)"
+        }
+        Engine::Papers(PapersEngine::Dual) => {
+            "The evaluator, with derivatives by dual numbers (Krawiec et al., section 4)"
+        }
+        Engine::Papers(PapersEngine::Delta) => {
+            "The evaluator, with derivatives by the monadic translation (Krawiec et al., section 7)"
+        }
+        Engine::Papers(PapersEngine::Taylor) => {
+            "The evaluator, with derivatives by the Taylor macro (Huot et al.)"
+        }
+        Engine::Flat => "The evaluator of Flat, with derivatives made on Flat",
+        Engine::Compiled(Backend::Jit) => "Machine code by Cranelift, derivatives too",
+        Engine::Compiled(Backend::Llvm) => {
+            "Machine code by LLVM, where there is one, derivatives too"
+        }
+        Engine::Compiled(Backend::C) => "Machine code by the system's C compiler, derivatives too",
     }
 }
 

@@ -13,9 +13,9 @@ mod taylor;
 
 pub use taylor::Taylor;
 
-use crate::lower::{self, Unsupported};
 use crate::pipeline::Timing;
 use crate::session::{CompiledRun, Once, Ran, BRIEF};
+use crate::Unsupported;
 use crate::{Diagnostic, Engine, How, Options, Session};
 use diffeo_base::Span;
 use diffeo_calculus::eval::derivative::derivative;
@@ -28,6 +28,7 @@ use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_front::Differentiable;
+use diffeo_lower::{LowerOptions, Refusal};
 use paths::{each_path, path_text};
 
 /// A function ready to be evaluated and differentiated.
@@ -92,7 +93,7 @@ impl<'a> Evaluator<'a> {
         let once = Once::new(options);
         let machine = Machine::new(function.entry.program.clone(), once.options());
         let account = Account {
-            engine: Engine::Evaluator,
+            engine: Engine::Reference,
             unsupported: None,
             note: None,
             times: Vec::new(),
@@ -185,7 +186,7 @@ impl<'a> Evaluator<'a> {
 
     /// What there is to tell.
     pub fn account(mut self) -> Account {
-        if self.account.engine == Engine::Evaluator {
+        if self.account.engine == Engine::Reference {
             self.account.operations = Some(self.machine.operations());
         }
         self.account
@@ -246,12 +247,12 @@ impl<'a> Evaluator<'a> {
         let (how, kinks) = self.how?;
         let Some((program, global)) = asked(&entry.program, entry.global, what, point) else {
             let why = "Taylor coefficients in data whose declaration says Real".to_string();
-            self.account.unsupported = Some(Unsupported::Derivative(Span::NONE, why));
+            self.account.unsupported = Some(Refusal::Derivative(Span::NONE, why).into());
             return None;
         };
         self.once.again();
         let kinks = kinks != Kinks::Ignore;
-        let options = lower::LowerOptions { kinks, ..lower::LowerOptions::default() };
+        let options = LowerOptions { kinks, ..LowerOptions::default() };
         Some(how.compiled(&program, global, arg, &self.once, options))
     }
 

@@ -3,11 +3,11 @@
 //! In: a value with its type. Out: for each Real the way to it. What always holds: the order is that of
 //! `leaves`; a long list costs no stack.
 
-use crate::data::PathStep;
 use diffeo_base::{deep, field_name};
 use diffeo_calculus::eval::reals::primal;
 use diffeo_calculus::ty::{DataDecl, Ty, WellKnown};
 use diffeo_calculus::value::Value;
+use diffeo_data::PathStep;
 
 /// Shows every Real with the way to it.
 pub fn each_path(
@@ -112,7 +112,7 @@ impl PathWalk<'_> {
 #[cfg(test)]
 mod tests {
     use super::{each_path, path_text};
-    use crate::data::PathStep;
+    use diffeo_data::PathStep;
 
     #[test]
     fn ways_are_written_as_in_programs() {

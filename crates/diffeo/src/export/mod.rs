@@ -8,7 +8,6 @@
 mod interfaces;
 mod values;
 
-use crate::lower::{self, Nan};
 use crate::pipeline::{self, Backend, PassRun, Timing};
 use crate::SourceMap;
 use diffeo_base::{closest, Diagnostic, Help, Span};
@@ -17,6 +16,7 @@ use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::{Program, Ty};
 use diffeo_codegen::c::library::library;
 use diffeo_front::Entry;
+use diffeo_lower::{LowerOptions, Nan};
 use std::rc::Rc;
 use values::{values, Sides};
 
@@ -165,9 +165,9 @@ impl Exports<'_> {
         };
         let params = values(&sides.takes).map_err(refused)?;
         let results = values(&sides.gives).map_err(refused)?;
-        let mut see = |step: &PassRun<'_>| self.times.push(step.timing(true));
+        let mut see = |step: &PassRun<'_>| self.times.push(Timing::of(step, true));
         // A derivative that is nan is given to the caller.
-        let options = lower::LowerOptions { nan: Nan::Given, ..lower::LowerOptions::default() };
+        let options = LowerOptions { nan: Nan::Given, ..LowerOptions::default() };
         let lowered = pipeline::flat_with(program, *global, options, &mut see)
             .map_err(|unsupported| unsupported.to_diagnostic(span))?;
         let mut about = vec![if *name == *wanted.entry.name.as_str() {

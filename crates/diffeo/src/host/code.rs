@@ -1,13 +1,13 @@
 //! Values on their way into compiled code and out of it, and into the evaluator.
 
 use super::value::{Array, Value};
-use crate::lower::value::Interface;
 use diffeo_array::value::FlatValue;
 use diffeo_base::field_name;
 use diffeo_calculus::array::Array as CoreArray;
 use diffeo_calculus::ty::{DataDecl, Ty, WellKnown, CONS, NIL};
 use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::engine::{Arg, Results};
+use diffeo_lower::value::Layout;
 
 /// A value does not fit a type of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -120,7 +120,7 @@ impl<'v> Arguments<'v> {
     ///
     /// # Errors
     /// The value does not fit the type.
-    pub fn add(&mut self, interface: &Interface, value: &'v Value<'v>, ty: &Ty) -> Converted<()> {
+    pub fn add(&mut self, layout: &Layout, value: &'v Value<'v>, ty: &Ty) -> Converted<()> {
         match (value, ty) {
             (Value::Real(x), Ty::Real) => self.parts.push(ArgumentPart::Real(*x)),
             (Value::Int(n), Ty::Int) => self.parts.push(ArgumentPart::Int(*n)),
@@ -135,26 +135,26 @@ impl<'v> Arguments<'v> {
                 self.parts.push(ArgumentPart::Bools(a));
             }
             (Value::Tuple(parts), Ty::Tuple(types))
-                if parts.len() == types.len() && interface.is_unboxed(ty) =>
+                if parts.len() == types.len() && layout.is_unboxed(ty) =>
             {
                 for (i, (part, ty)) in parts.iter().zip(types.iter()).enumerate() {
-                    let added = self.add(interface, part, ty);
+                    let added = self.add(layout, part, ty);
                     added.map_err(|m| m.within(&format!(".{i}")))?;
                 }
             }
             (Value::Record(given), Ty::Record(fields))
-                if given.len() == fields.len() && interface.is_unboxed(ty) =>
+                if given.len() == fields.len() && layout.is_unboxed(ty) =>
             {
                 for (name, ty) in fields.iter() {
                     let part =
-                        value.field(name).ok_or_else(|| misfit(value, ty, interface.datas()))?;
-                    let added = self.add(interface, part, ty);
+                        value.field(name).ok_or_else(|| misfit(value, ty, layout.datas()))?;
+                    let added = self.add(layout, part, ty);
                     added.map_err(|m| m.within(&format!(".{}", field_name(name))))?;
                 }
             }
             _ => {
-                let value = ValueTypes { datas: interface.datas() }.core(value, ty)?;
-                self.parts.extend(interface.flat(&value, ty).into_iter().map(ArgumentPart::Flat));
+                let value = ValueTypes { datas: layout.datas() }.core(value, ty)?;
+                self.parts.extend(layout.flat(&value, ty).into_iter().map(ArgumentPart::Flat));
             }
         }
         Ok(())
@@ -173,13 +173,13 @@ fn is_dense<T: Clone>(ty: &Ty, element: &Ty, array: &Array<'_, T>) -> bool {
 }
 
 fn misfit(value: &Value<'_>, ty: &Ty, datas: &[DataDecl]) -> Box<Misfit> {
-    let ty = crate::data::show_type(ty, datas);
+    let ty = diffeo_data::show_type(ty, datas);
     Box::new(Misfit { path: String::new(), ty, found: value.describe() })
 }
 
 /// The value of a type that consists of results from the `next` one on.
 pub(super) fn result(
-    interface: &Interface,
+    layout: &Layout,
     results: &Results<'_>,
     ty: &Ty,
     next: &mut usize,
@@ -191,13 +191,13 @@ pub(super) fn result(
         Ty::Real => results.real(i).map(Value::Real),
         Ty::Int => results.int(i).map(Value::Int),
         Ty::Bool => results.bool(i).map(Value::Bool),
-        Ty::Tuple(types) if interface.is_unboxed(ty) => {
-            let parts = types.iter().map(|ty| result(interface, results, ty, next)).collect();
+        Ty::Tuple(types) if layout.is_unboxed(ty) => {
+            let parts = types.iter().map(|ty| result(layout, results, ty, next)).collect();
             return Value::Tuple(parts);
         }
-        Ty::Record(fields) if interface.is_unboxed(ty) => {
+        Ty::Record(fields) if layout.is_unboxed(ty) => {
             let field = |(name, ty): &(diffeo_base::Name, Ty)| {
-                (name.to_string().into(), result(interface, results, ty, next))
+                (name.to_string().into(), result(layout, results, ty, next))
             };
             return Value::Record(fields.iter().map(field).collect());
         }
@@ -219,10 +219,10 @@ pub(super) fn result(
         *next += 1;
         return value;
     }
-    let width = interface.width(ty);
+    let width = layout.width(ty);
     let flat = (i..i + width).map(|i| results.value(i)).collect();
     *next += width;
-    ValueTypes { datas: interface.datas() }.host(&interface.core(flat, ty), ty)
+    ValueTypes { datas: layout.datas() }.host(&layout.core(flat, ty), ty)
 }
 
 /// Whether a type is an array of numbers or truth values, of any number of indices.
@@ -335,7 +335,7 @@ impl ValueTypes<'_> {
         let elements = value.clone().elements().ok_or_else(misfit)?;
         let elements = self.each(&elements, element)?;
         CoreArray::from_values(elements).map(Core::array).map_err(|kind| {
-            let ty = crate::data::show_type(ty, self.datas);
+            let ty = diffeo_data::show_type(ty, self.datas);
             Box::new(Misfit { path: String::new(), ty, found: kind.message() })
         })
     }

@@ -6,8 +6,6 @@
 
 use super::code::{result, Arguments, ValueTypes};
 use super::{sides, Error, FromDiffeo, Program, ToDiffeo, Type, Types, Value, World};
-use crate::lower::value::Interface;
-use crate::lower::{self, Lowered};
 use crate::pipeline::{self, Backend};
 use crate::session::{next, Engine, Next, BRIEF};
 use diffeo_calculus::eval::{
@@ -20,6 +18,8 @@ use diffeo_codegen::confined::Confined;
 use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
 use diffeo_codegen::llvm;
 use diffeo_front::{Entry, Message};
+use diffeo_lower::value::Layout;
+use diffeo_lower::{has_rules, Lowered};
 use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -193,8 +193,8 @@ struct NotCompiled(Option<String>);
 /// Machine code, and memory to run it.
 struct Native {
     compiled: Arc<Compiled>,
-    /// The interface, written by serde: each lease has one of its own.
-    interface: Vec<u8>,
+    /// The layout, written by serde: each lease has one of its own.
+    layout: Vec<u8>,
     /// Whether the program has rules for derivatives.
     rules: bool,
     pool: Mutex<Vec<Lease>>,
@@ -204,7 +204,7 @@ type Lease = Confined<Running>;
 
 /// What one call uses.
 pub(super) struct Running {
-    pub interface: Interface,
+    pub layout: Layout,
     pub from: Ty,
     to: Ty,
     pub instance: Instance,
@@ -220,7 +220,7 @@ impl Function {
         options: HostOptions,
         find: impl FnOnce(&mut World) -> Result<Entry, Error> + Send,
     ) -> Result<Function, Error> {
-        if options.engine == Engine::Llvm {
+        if options.engine == Engine::LLVM {
             llvm::library().map_err(|why| {
                 let message = format!("{why}; the engines `jit` and `interp` are always there");
                 Error::new("engine", message)
@@ -512,19 +512,20 @@ impl Function {
             _ if options.kinks != Kinks::Ignore => return Err(NotCompiled(None)),
             Engine::Auto if llvm::library().is_ok() => Backend::Llvm,
             Engine::Auto => Backend::Jit,
-            engine => engine.backend().ok_or(NotCompiled(None))?,
+            Engine::Compiled(backend) => backend,
+            Engine::Reference | Engine::Papers(_) | Engine::Flat => return Err(NotCompiled(None)),
         };
         let (place, limits) = (self.0.place, Limits::default());
         let lowered = self.0.program.world.with(move |world| {
             let Entry { program, global, .. } = &world.definitions[place].entry;
             let lowered = pipeline::flat(program, *global, &mut |_| {});
-            let Lowered { module, interface } =
+            let Lowered { module, layout } =
                 lowered.map_err(|why| why.reason(world.session.sources()))?;
-            let interface = postcard::to_stdvec(&interface).map_err(|why| why.to_string())?;
+            let layout = postcard::to_stdvec(&layout).map_err(|why| why.to_string())?;
             let low = pipeline::low(module, backend.lowering());
-            Ok((low, interface, lower::has_rules(program, *global)))
+            Ok((low, layout, has_rules(program, *global)))
         });
-        let (low, interface, rules) = lowered.map_err(|why: String| NotCompiled(Some(why)))?;
+        let (low, layout, rules) = lowered.map_err(|why: String| NotCompiled(Some(why)))?;
         // Others may use the program meanwhile.
         let compiled = match pipeline::compile(&low, backend, Cpu::default(), &limits) {
             Err(_) if options.engine == Engine::Auto => {
@@ -534,7 +535,7 @@ impl Function {
             compiled => compiled,
         };
         let compiled = compiled.map_err(|why| NotCompiled(Some(why.to_string())))?;
-        Ok(Native { compiled: Arc::new(compiled), interface, rules, pool: Mutex::default() })
+        Ok(Native { compiled: Arc::new(compiled), layout, rules, pool: Mutex::default() })
     }
 
     /// The value by machine code.
@@ -568,15 +569,15 @@ impl Function {
 
     fn run_of(&self, native: &Native) -> Option<Running> {
         let inner = &*self.0;
-        let interface: Interface = postcard::from_bytes(&native.interface).ok()?;
+        let layout: Layout = postcard::from_bytes(&native.layout).ok()?;
         let printed = Arc::<Printed>::default();
         let options = inner.options.run(&printed, &inner.warnings);
         let Options { max_stack, events, limits, kinks: _ } = options;
         let options = RunOptions { max_stack, limits, events };
         let instance = Instance::new(native.compiled.clone(), options);
-        let (from, to) = (interface.from.clone().unwrap_or(Ty::Unit), interface.to.clone());
+        let (from, to) = (layout.from.clone().unwrap_or(Ty::Unit), layout.to.clone());
         let (rules, arguments) = (native.rules, Arguments::default());
-        Some(Running { interface, from, to, instance, rules, printed, arguments })
+        Some(Running { layout, from, to, instance, rules, printed, arguments })
     }
 
     pub(super) fn misfit(&self, why: &str) -> Error {
@@ -650,17 +651,16 @@ impl Running {
     }
 
     fn call(&mut self, argument: &Value<'_>, limits: Limits) -> Result<Value<'static>, Failed> {
-        let Running { interface, from, to, instance, rules, printed, arguments: kept } = self;
+        let Running { layout, from, to, instance, rules, printed, arguments: kept } = self;
         let mut arguments = std::mem::take(kept).again();
-        if interface.from.is_some() {
-            let added = arguments.add(interface, argument, from);
+        if layout.from.is_some() {
+            let added = arguments.add(layout, argument, from);
             added.map_err(|misfit| Failed::Misfit(misfit.explain()))?;
         }
         instance.set_limits(limits);
         printed.begin([0; 2]);
-        let called = arguments.with(|args| {
-            instance.call_with(args, |results| result(interface, results, to, &mut 0))
-        });
+        let called = arguments
+            .with(|args| instance.call_with(args, |results| result(layout, results, to, &mut 0)));
         *kept = arguments.again();
         called.map_err(|error| Failed::new(error, *rules, printed))
     }

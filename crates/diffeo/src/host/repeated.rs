@@ -53,10 +53,10 @@ impl<'f> Repeated<'f> {
         let mut flat = Vec::new();
         if let Some(data) = data {
             let Ty::Tuple(parts) = &running.from else { return Ok(repeated) };
-            let datas = running.interface.datas();
+            let datas = running.layout.datas();
             let value = ValueTypes { datas }.core(data, &parts[1]);
             let value = value.map_err(|why| function.misfit(&why.explain()))?;
-            flat = running.interface.flat(&value, &parts[1]);
+            flat = running.layout.flat(&value, &parts[1]);
         }
         running.instance.set_limits(bounds);
         repeated.running = Some((Box::new(running), flat));

@@ -3,9 +3,10 @@
 //! Compiled code knows less of each number than the evaluator: not why a derivative is nan, not which values vary where
 //! it takes a rule. Who differs in what follows from that differs in derivatives.
 
-use crate::lower::Unsupported;
+use super::Unsupported;
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::RuntimeError;
+use diffeo_lower::Refusal;
 
 /// The operations that the evaluator does in about a second.
 pub(crate) const BRIEF: u64 = 16_000_000;
@@ -34,7 +35,7 @@ pub(crate) fn next(
         ErrorKind::NanDerivative => Next::Evaluator(Unsupported::Nan),
         ErrorKind::DerivativeOrder => {
             let why = "its order depends on the run".to_string();
-            Next::Evaluator(Unsupported::Derivative(*span, why))
+            Next::Evaluator(Refusal::Derivative(*span, why).into())
         }
         ErrorKind::Exceeded(_) => Next::Stands,
         // Which values vary, compiled code only knows of the ways that the program might go: it may have stopped in a rule

@@ -17,7 +17,6 @@ use super::engine::{How, Ran};
 use super::once::Once;
 use super::prepared::Prepared;
 use super::Engine;
-use crate::lower::value::Interface;
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::eval::error::ErrorKind;
@@ -26,6 +25,7 @@ use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::{Compiled, Cpu};
 use diffeo_codegen::llvm;
 use diffeo_codegen::low::HUGE;
+use diffeo_lower::value::Layout;
 use later::{Later, LlvmOutcome};
 use std::sync::Arc;
 use std::time::Instant;
@@ -73,14 +73,14 @@ pub(crate) struct Auto {
 
 impl Auto {
     /// A program in Cranelift's code.
-    pub fn new(interface: Interface, compiled: Compiled, once: Once, cpu: Cpu) -> Auto {
+    pub fn new(layout: Layout, compiled: Compiled, once: Once, cpu: Cpu) -> Auto {
         let policy = Policy::of(&compiled);
-        Auto::by(policy, interface, compiled, once, cpu)
+        Auto::by(policy, layout, compiled, once, cpu)
     }
 
-    fn by(policy: Policy, interface: Interface, compiled: Compiled, once: Once, cpu: Cpu) -> Auto {
+    fn by(policy: Policy, layout: Layout, compiled: Compiled, once: Once, cpu: Cpu) -> Auto {
         let module = compiled.module().flat.clone();
-        let mut prepared = Prepared::new(interface, compiled, once.options(), Engine::Jit);
+        let mut prepared = Prepared::new(layout, compiled, once.options(), Engine::JIT);
         let later = Later::new(module, cpu, policy);
         prepared.oversee(later.budget(), later.overseer());
         Auto { prepared, once, later: Some(later), note: None }
@@ -138,7 +138,7 @@ impl Auto {
                 let time = start.elapsed().as_secs_f64();
                 self.note = Some(format!("LLVM's code took over after {time:.3} s"));
                 times.push(Timing { step: "llvm", time: took, operations: None });
-                self.prepared.replace(*compiled, self.once.options(), Engine::Llvm);
+                self.prepared.replace(*compiled, self.once.options(), Engine::LLVM);
                 self.later = None;
                 true
             }
@@ -159,14 +159,14 @@ impl Auto {
 
 /// Runs a program of which there is Cranelift's code.
 pub(super) fn run(
-    interface: Interface,
+    layout: Layout,
     compiled: Compiled,
     arg: Option<Value>,
     once: Once,
     how: How,
     mut times: Vec<Timing>,
 ) -> Ran {
-    let mut auto = Auto::new(interface, compiled, once, how.cpu);
+    let mut auto = Auto::new(layout, compiled, once, how.cpu);
     let result = auto.call(&arg.unwrap_or(Value::Unit), &mut times);
     let engine = auto.engine();
     Ran { note: auto.note, times, ..Ran::on(engine, result) }
@@ -180,12 +180,12 @@ pub(super) fn run(
 pub(super) fn compile(module: Flat, cpu: Cpu) -> Result<(Compiled, Engine), String> {
     let module = Arc::new(module);
     if let Ok(compiled) = by_llvm(module.clone(), cpu) {
-        return Ok((compiled, Engine::Llvm));
+        return Ok((compiled, Engine::LLVM));
     }
     let module = pipeline::low(module, Backend::Jit.lowering());
     let compiled = pipeline::compile(&module, Backend::Jit, cpu, &Limits::default())
         .map_err(|e| e.to_string())?;
-    Ok((compiled, Engine::Jit))
+    Ok((compiled, Engine::JIT))
 }
 
 /// LLVM's code, or why there is none.

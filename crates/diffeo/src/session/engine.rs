@@ -5,8 +5,7 @@ use super::auto;
 use super::kept::CacheEntry;
 use super::once::Once;
 use super::prepared::{self, Prepared};
-use crate::lower::value::Interface;
-use crate::lower::{self, Lowered, Unsupported};
+use super::Unsupported;
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::ir::Module;
 use diffeo_calculus::eval::error::ErrorKind;
@@ -16,22 +15,34 @@ use diffeo_calculus::value::Value;
 use diffeo_codegen::cranelift::MachineCode;
 use diffeo_codegen::engine::Cpu;
 use diffeo_codegen::low;
+use diffeo_lower::value::Layout;
+use diffeo_lower::{has_rules, LowerOptions, Lowered, Refusal};
+use diffeo_papers::engine::{self, TranslatingEngine};
 use diffeo_papers::trace::{TraceEvaluator, TraceOptions, TraceStop};
-use diffeo_papers::{engine, Delta};
+use diffeo_papers::Delta;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// What evaluates a program and computes its derivatives.
+/// What evaluates a program and computes its derivatives. What compiled engines have no code for runs on the evaluator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Engine {
-    /// [`Engine::Jit`] at first, [`Engine::Llvm`] where there is one and the run lasts. What is not compiled
-    /// runs on the evaluator.
+    /// [`Engine::JIT`] at first, [`Engine::LLVM`] where there is one and the run lasts.
     #[default]
     Auto,
-    /// The evaluator, with derivatives by tapes and Taylor coefficients.
-    Evaluator,
-    /// Evaluation by contexts and redexes, with derivatives of traces (Abadi & Plotkin). Of kinks it reports
-    /// errors only.
+    /// The evaluator of Core, with derivatives by tapes and Taylor coefficients.
+    Reference,
+    /// A system of the papers.
+    Papers(PapersEngine),
+    /// Machine code.
+    Compiled(Backend),
+    /// The evaluator of Flat.
+    Flat,
+}
+
+/// A system of the papers, as an engine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PapersEngine {
+    /// Evaluation by contexts and redexes, with derivatives of traces (Abadi & Plotkin). Of kinks it reports errors only.
     Trace,
     /// The evaluator, with derivatives by dual numbers (Krawiec et al., section 4). Reports no kinks.
     Dual,
@@ -39,14 +50,6 @@ pub enum Engine {
     Delta,
     /// The evaluator, with derivatives by the (k,R)-Taylor macro (Huot et al.). Reports no kinks.
     Taylor,
-    /// The evaluator of Flat. What is not compiled runs on the evaluator.
-    Flat,
-    /// Machine code by Cranelift. What is not compiled runs on the evaluator.
-    Jit,
-    /// Machine code by LLVM, where there is one. What is not compiled runs on the evaluator.
-    Llvm,
-    /// Machine code by the system's C compiler. What is not compiled runs on the evaluator.
-    C,
 }
 
 /// What runs a program, and for which processor it makes code.
@@ -99,77 +102,66 @@ impl Ran {
 }
 
 impl Engine {
-    /// What makes machine code of programs, if it is that kind of engine.
-    pub fn backend(self) -> Option<Backend> {
-        match self {
-            Engine::Jit => Some(Backend::Jit),
-            Engine::Llvm => Some(Backend::Llvm),
-            Engine::C => Some(Backend::C),
-            Engine::Auto
-            | Engine::Evaluator
-            | Engine::Trace
-            | Engine::Dual
-            | Engine::Delta
-            | Engine::Taylor
-            | Engine::Flat => None,
-        }
-    }
+    /// Abadi & Plotkin's system.
+    pub const TRACE: Engine = Engine::Papers(PapersEngine::Trace);
+    /// Dual numbers of Krawiec et al.
+    pub const DUAL: Engine = Engine::Papers(PapersEngine::Dual);
+    /// Delta terms of Krawiec et al.
+    pub const DELTA: Engine = Engine::Papers(PapersEngine::Delta);
+    /// The Taylor macro of Huot et al.
+    pub const TAYLOR: Engine = Engine::Papers(PapersEngine::Taylor);
+    /// Machine code by Cranelift.
+    pub const JIT: Engine = Engine::Compiled(Backend::Jit);
+    /// Machine code by LLVM, where there is one.
+    pub const LLVM: Engine = Engine::Compiled(Backend::Llvm);
+    /// Machine code by the system's C compiler.
+    pub const C: Engine = Engine::Compiled(Backend::C);
+
+    /// All engines.
+    pub const ALL: [Engine; 10] = [
+        Engine::Auto,
+        Engine::Reference,
+        Engine::TRACE,
+        Engine::DUAL,
+        Engine::DELTA,
+        Engine::TAYLOR,
+        Engine::Flat,
+        Engine::JIT,
+        Engine::LLVM,
+        Engine::C,
+    ];
 
     /// The engine of this name.
     pub fn named(name: &str) -> Option<Engine> {
-        let all = [
-            Engine::Auto,
-            Engine::Evaluator,
-            Engine::Trace,
-            Engine::Dual,
-            Engine::Delta,
-            Engine::Taylor,
-            Engine::Flat,
-            Engine::Jit,
-            Engine::Llvm,
-            Engine::C,
-        ];
-        all.into_iter().find(|engine| engine.name() == name)
+        Engine::ALL.into_iter().find(|engine| engine.name() == name)
     }
 
     /// The name by which it is asked for.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Auto => "auto",
-            Engine::Evaluator => "interp",
-            Engine::Trace => "trace",
-            Engine::Dual => "dual",
-            Engine::Delta => "delta",
-            Engine::Taylor => "taylor",
+            Engine::Reference => "interp",
+            Engine::Papers(PapersEngine::Trace) => "trace",
+            Engine::Papers(PapersEngine::Dual) => "dual",
+            Engine::Papers(PapersEngine::Delta) => "delta",
+            Engine::Papers(PapersEngine::Taylor) => "taylor",
             Engine::Flat => "flat",
-            Engine::Jit => "jit",
-            Engine::Llvm => "llvm",
-            Engine::C => "c",
+            Engine::Compiled(backend) => backend.name(),
         }
     }
 
     /// Whether it does this where a function that is differentiated has no derivative.
     pub fn reports(self, kinks: Kinks) -> bool {
         match self {
-            Engine::Dual | Engine::Delta | Engine::Taylor => kinks == Kinks::Ignore,
-            Engine::Trace => kinks != Kinks::Warn,
-            Engine::Auto
-            | Engine::Evaluator
-            | Engine::Flat
-            | Engine::Jit
-            | Engine::Llvm
-            | Engine::C => true,
+            Engine::Papers(PapersEngine::Trace) => kinks != Kinks::Warn,
+            Engine::Papers(_) => kinks == Kinks::Ignore,
+            Engine::Auto | Engine::Reference | Engine::Flat | Engine::Compiled(_) => true,
         }
     }
 
     /// Whether it runs programs without derivatives in another way than the evaluator.
     pub fn is_compiled(self) -> bool {
-        match self {
-            Engine::Auto | Engine::Flat | Engine::Jit | Engine::Llvm | Engine::C => true,
-            Engine::Evaluator | Engine::Trace | Engine::Dual | Engine::Delta | Engine::Taylor => {
-                false
-            }
-        }
+        matches!(self, Engine::Auto | Engine::Flat | Engine::Compiled(_))
     }
 }
 
@@ -202,13 +194,13 @@ impl How {
         if self.engine.is_compiled() {
             let kinks = once.kinks != Kinks::Ignore;
             let longest = (self.engine == Engine::Auto).then_some(LONGEST);
-            let options = lower::LowerOptions { kinks, longest, ..lower::LowerOptions::default() };
+            let options = LowerOptions { kinks, longest, ..LowerOptions::default() };
             let mut done = self.compiled(program, global, arg.clone(), once, options)?;
-            if let CompiledRun::Not(why @ Unsupported::Long(_), _) = done {
+            if let CompiledRun::Not(why @ Unsupported::Lowering(Refusal::Long(_)), _) = done {
                 if let Some(ran) = brief(program, global, arg.clone(), once) {
                     return Ok(Ran { unsupported: Some(why), ..ran });
                 }
-                let options = lower::LowerOptions { longest: None, ..options };
+                let options = LowerOptions { longest: None, ..options };
                 done = self.compiled(program, global, arg.clone(), once, options)?;
             }
             match done {
@@ -221,37 +213,32 @@ impl How {
                 CompiledRun::Not(why, steps) => (unsupported, times) = (Some(why), steps),
             }
         }
-        let mut engine = self.engine;
-        if matches!(engine, Engine::Dual | Engine::Delta | Engine::Taylor) {
-            unsupported = lower::growing(program);
-            engine = if unsupported.is_some() { Engine::Evaluator } else { engine };
+        let system = match self.engine {
+            Engine::Papers(system) => Some(system),
+            Engine::Auto | Engine::Reference | Engine::Flat | Engine::Compiled(_) => None,
+        };
+        if system.is_some_and(|system| system != PapersEngine::Trace) {
+            unsupported = diffeo_lower::growing(program).map(Unsupported::from);
         }
         let options = once.options();
         let given = arg.clone();
-        let (engine, mut machine) = match engine {
-            Engine::Trace => {
+        let (engine, mut machine) = match system.filter(|_| unsupported.is_none()) {
+            Some(PapersEngine::Trace) => {
                 let ran =
                     timed("run", &mut times, || trace(program, global, arg, options, self.unfold));
                 return Ok(settled(Ran { times, ..ran }, program, global, given, once));
             }
-            Engine::Dual => {
-                (Engine::Dual, engine::machine(program, engine::TranslatingEngine::Dual, options))
+            Some(PapersEngine::Dual) => {
+                (self.engine, engine::machine(program, TranslatingEngine::Dual, options))
             }
-            Engine::Delta => {
+            Some(PapersEngine::Delta) => {
                 let choices = Delta { arrays: true, split: false };
-                let system = engine::TranslatingEngine::Delta(choices);
-                (Engine::Delta, engine::machine(program, system, options))
+                (self.engine, engine::machine(program, TranslatingEngine::Delta(choices), options))
             }
-            Engine::Taylor => (
-                Engine::Taylor,
-                engine::machine(program, engine::TranslatingEngine::Taylor, options),
-            ),
-            Engine::Auto
-            | Engine::Evaluator
-            | Engine::Flat
-            | Engine::Jit
-            | Engine::Llvm
-            | Engine::C => (Engine::Evaluator, Machine::new(program.clone(), options)),
+            Some(PapersEngine::Taylor) => {
+                (self.engine, engine::machine(program, TranslatingEngine::Taylor, options))
+            }
+            None => (Engine::Reference, Machine::new(program.clone(), options)),
         };
         let ran = Ran { unsupported, ..evaluated(engine, &mut machine, global, arg, times) };
         Ok(settled(ran, program, global, given, once))
@@ -260,16 +247,16 @@ impl How {
     /// Runs a program in Cranelift's code.
     fn start(
         self,
-        interface: Interface,
+        layout: Layout,
         compiled: diffeo_codegen::engine::Compiled,
         arg: Option<Value>,
         once: &Once,
         times: Vec<Timing>,
     ) -> Ran {
         if self.engine == Engine::Auto {
-            return auto::run(interface, compiled, arg, once.clone(), self, times);
+            return auto::run(layout, compiled, arg, once.clone(), self, times);
         }
-        Prepared::new(interface, compiled, once.options(), self.engine).run(arg, times)
+        Prepared::new(layout, compiled, once.options(), self.engine).run(arg, times)
     }
 
     /// As [`How::run`] on a compiled engine, if that can do it and, where kinks are looked for, has met none; the
@@ -283,58 +270,53 @@ impl How {
         global: GlobalId,
         arg: Option<Value>,
         once: &Once,
-        options: lower::LowerOptions,
+        options: LowerOptions,
     ) -> Result<CompiledRun, Unsupported> {
         let kinks = options.kinks;
         let mut times = Vec::new();
         let place = CacheEntry::of(program, global, options, self);
         let ran = match place.as_ref().and_then(CacheEntry::find) {
-            Some((interface, compiled)) => {
-                let mut ran = self.start(interface, compiled, arg, once, times);
+            Some((layout, compiled)) => {
+                let mut ran = self.start(layout, compiled, arg, once, times);
                 ran.note.get_or_insert_with(|| "the code was kept from an earlier run".to_string());
                 ran
             }
             None => {
                 let start = Instant::now();
-                let mut see = |step: &pipeline::PassRun<'_>| times.push(step.timing(self.counted));
-                let Lowered { module, interface } =
+                let mut see =
+                    |step: &pipeline::PassRun<'_>| times.push(Timing::of(step, self.counted));
+                let Lowered { module, layout } =
                     match pipeline::flat_with(program, global, options, &mut see) {
                         Ok(lowered) => lowered,
-                        Err(why) => return Ok(CompiledRun::Not(why, times)),
+                        Err(why) => return Ok(CompiledRun::Not(why.into(), times)),
                     };
                 match self.engine {
-                    Engine::Flat => flat(module, &interface, arg, once.options(), times),
-                    Engine::Auto | Engine::Jit => {
+                    Engine::Flat => flat(module, &layout, arg, once.options(), times),
+                    Engine::Auto | Engine::Compiled(Backend::Jit) => {
                         let keep = |low: &low::LowModule, code: &MachineCode| match &place {
                             Some(place) if start.elapsed() >= LONG => {
-                                place.keep(&interface, low, code)
+                                place.keep(&layout, low, code)
                             }
                             Some(_) | None => {}
                         };
                         match prepared::by_cranelift(module, self, keep, &mut times) {
-                            Ok(compiled) => self.start(interface, compiled, arg, once, times),
+                            Ok(compiled) => self.start(layout, compiled, arg, once, times),
                             Err(why) if self.engine == Engine::Auto => {
                                 return Ok(CompiledRun::Not(why, times));
                             }
                             Err(why) => return Err(why),
                         }
                     }
-                    Engine::Llvm
-                    | Engine::C
-                    | Engine::Evaluator
-                    | Engine::Trace
-                    | Engine::Dual
-                    | Engine::Delta
-                    | Engine::Taylor => {
+                    Engine::Compiled(_) | Engine::Reference | Engine::Papers(_) => {
                         let (compiled, engine) =
                             prepared::compile(module, self, &once.limits, &mut times)?;
-                        Prepared::new(interface, compiled, once.options(), engine).run(arg, times)
+                        Prepared::new(layout, compiled, once.options(), engine).run(arg, times)
                     }
                 }
             }
         };
         let stopped = ran.result.as_ref().err();
-        let done = match next(stopped, kinks, || lower::has_rules(program, global)) {
+        let done = match next(stopped, kinks, || has_rules(program, global)) {
             Next::Stands => return Ok(CompiledRun::Ran(Box::new(ran))),
             Next::Evaluator(why) => CompiledRun::Not(why, Vec::new()),
             Next::Value(why) => CompiledRun::Stopped(why, Box::new(ran)),
@@ -362,7 +344,7 @@ fn settled(
     once.again();
     let mut machine = Machine::new(program.clone(), once.options());
     let unsupported = Some(Unsupported::Nan);
-    Ran { unsupported, ..evaluated(Engine::Evaluator, &mut machine, global, arg, ran.times) }
+    Ran { unsupported, ..evaluated(Engine::Reference, &mut machine, global, arg, ran.times) }
 }
 
 /// What became of a run on a compiled engine.
@@ -382,7 +364,7 @@ const LONGEST: usize = 50_000;
 fn brief(program: &Rc<Program>, global: GlobalId, arg: Option<Value>, once: &Once) -> Option<Ran> {
     let mut machine = Machine::new(program.clone(), once.options());
     machine.set_budget(BRIEF);
-    let ran = evaluated(Engine::Evaluator, &mut machine, global, arg, Vec::new());
+    let ran = evaluated(Engine::Reference, &mut machine, global, arg, Vec::new());
     let is_over = matches!(
         ran.result,
         Err(RuntimeError { kind: ErrorKind::Exceeded(Exceeded::Interrupt), .. })
@@ -411,15 +393,15 @@ fn evaluated(
 
 fn flat(
     module: Module,
-    interface: &Interface,
+    layout: &Layout,
     arg: Option<Value>,
     options: Options,
     mut times: Vec<Timing>,
 ) -> Ran {
-    let args = arg.map(|arg| interface.arguments(&arg)).unwrap_or_default();
+    let args = arg.map(|arg| layout.arguments(&arg)).unwrap_or_default();
     let mut evaluator = diffeo_array::eval::FlatEvaluator::new(module.into(), options);
     let result = timed("run", &mut times, || evaluator.run(args));
-    let result = result.map(|results| interface.result(results));
+    let result = result.map(|results| layout.result(results));
     let operations = Some(evaluator.operations());
     Ran { operations, times, ..Ran::on(Engine::Flat, result) }
 }
@@ -448,5 +430,5 @@ fn trace(
         }
     });
     let operations = Some(evaluator.operations());
-    Ran { operations, ..Ran::on(Engine::Trace, result) }
+    Ran { operations, ..Ran::on(Engine::TRACE, result) }
 }

@@ -4,8 +4,6 @@
 //! it; all of that is the key, and lies beside the code. Whatever goes wrong with files costs time, nothing else.
 
 use super::engine::{Engine, How};
-use crate::lower::value::Interface;
-use crate::lower::LowerOptions;
 use crate::pipeline;
 use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::term::{GlobalId, Program};
@@ -14,6 +12,8 @@ use diffeo_codegen::cranelift::{self, MachineCode};
 use diffeo_codegen::engine::Compiled;
 use diffeo_codegen::image;
 use diffeo_codegen::low;
+use diffeo_lower::value::Layout;
+use diffeo_lower::LowerOptions;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) struct CacheEntry {
 /// What is kept; behind it comes the code.
 #[derive(Serialize)]
 struct Kept<'k> {
-    interface: &'k Interface,
+    layout: &'k Layout,
     flat: &'k Flat,
     /// Without its functions.
     low: &'k low::LowModule,
@@ -36,7 +36,7 @@ struct Kept<'k> {
 /// The same, read.
 #[derive(Deserialize)]
 struct ReadBack {
-    interface: Interface,
+    layout: Layout,
     flat: Flat,
     low: low::LowModule,
     code: MachineCode,
@@ -51,7 +51,7 @@ impl CacheEntry {
         how: How,
     ) -> Option<CacheEntry> {
         let usual = pipeline::left_out().is_empty();
-        if !how.keep || !usual || !matches!(how.engine, Engine::Auto | Engine::Jit) {
+        if !how.keep || !usual || !matches!(how.engine, Engine::Auto | Engine::JIT) {
             return None;
         }
         let processor = cranelift::processor(how.cpu)?;
@@ -61,14 +61,14 @@ impl CacheEntry {
     }
 
     /// The program, if it is there.
-    pub fn find(&self) -> Option<(Interface, Compiled)> {
-        let ReadBack { interface, flat, mut low, code } = self.cache.read(&self.key)?;
+    pub fn find(&self) -> Option<(Layout, Compiled)> {
+        let ReadBack { layout, flat, mut low, code } = self.cache.read(&self.key)?;
         low.flat = Arc::new(flat);
-        Some((interface, code.load(Arc::new(low)).ok()?))
+        Some((layout, code.load(Arc::new(low)).ok()?))
     }
 
     /// Keeps the program.
-    pub fn keep(&self, interface: &Interface, low: &low::LowModule, code: &MachineCode) {
-        self.cache.write(&self.key, &Kept { interface, flat: &low.flat, low, code });
+    pub fn keep(&self, layout: &Layout, low: &low::LowModule, code: &MachineCode) {
+        self.cache.write(&self.key, &Kept { layout, flat: &low.flat, low, code });
     }
 }

@@ -1,9 +1,7 @@
 //! Programs compiled once and called many times.
 
 use super::engine::{How, Ran};
-use super::{auto, Engine};
-use crate::lower::value::Interface;
-use crate::lower::{Lowered, Unsupported};
+use super::{auto, Engine, Unsupported};
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::value::FlatValue;
 use diffeo_calculus::eval::error::ErrorKind;
@@ -12,12 +10,14 @@ use diffeo_calculus::value::Value;
 use diffeo_codegen::cranelift::{self, MachineCode};
 use diffeo_codegen::engine::{Compiled, Instance, Overseer, RunOptions};
 use diffeo_codegen::low;
+use diffeo_lower::value::Layout;
+use diffeo_lower::Lowered;
 use std::sync::Arc;
 
 /// An entry point in machine code, with the memory to run it. Its constants are computed by the first call
 /// that needs them.
 pub struct Prepared {
-    interface: Interface,
+    layout: Layout,
     instance: Instance,
     engine: Engine,
     max_stack: usize,
@@ -35,21 +35,12 @@ pub(super) fn compile(
     limits: &Limits,
     times: &mut Vec<Timing>,
 ) -> Result<(Compiled, Engine), Unsupported> {
-    let Some(backend) = how.engine.backend() else {
-        return match how.engine {
-            Engine::Auto => auto::compile(module, how.cpu).map_err(Unsupported::Engine),
-            Engine::Evaluator
-            | Engine::Trace
-            | Engine::Dual
-            | Engine::Delta
-            | Engine::Taylor
-            | Engine::Flat
-            | Engine::Jit
-            | Engine::Llvm
-            | Engine::C => {
-                Err(Unsupported::Engine("this engine makes no machine code".to_string()))
-            }
-        };
+    let backend = match how.engine {
+        Engine::Compiled(backend) => backend,
+        Engine::Auto => return auto::compile(module, how.cpu).map_err(Unsupported::Engine),
+        Engine::Reference | Engine::Papers(_) | Engine::Flat => {
+            return Err(Unsupported::Engine("this engine makes no machine code".to_string()));
+        }
     };
     let low = pipeline::timed_low(module, backend.lowering(), times);
     let compile = || pipeline::compile(&low, backend, how.cpu, limits);
@@ -87,14 +78,14 @@ fn instance(compiled: Compiled, options: Options) -> Instance {
 
 impl Prepared {
     pub(super) fn new(
-        interface: Interface,
+        layout: Layout,
         compiled: Compiled,
         options: Options,
         engine: Engine,
     ) -> Prepared {
         let (max_stack, memory) = (options.max_stack, options.limits.memory);
         let (instance, memory) = (instance(compiled, options), memory.map(|memory| memory.bytes));
-        Prepared { interface, instance, engine, max_stack, memory }
+        Prepared { layout, instance, engine, max_stack, memory }
     }
 
     /// The machine code of a program.
@@ -106,9 +97,9 @@ impl Prepared {
         options: Options,
         how: How,
     ) -> Result<Prepared, Unsupported> {
-        let Lowered { module, interface } = lowered;
+        let Lowered { module, layout } = lowered;
         let (compiled, engine) = compile(module, how, &options.limits, &mut Vec::new())?;
-        Ok(Prepared::new(interface, compiled, options, engine))
+        Ok(Prepared::new(layout, compiled, options, engine))
     }
 
     /// Puts other code of the same program in the place of this one.
@@ -137,7 +128,7 @@ impl Prepared {
         self.instance.silent()
     }
 
-    /// Whose code it is: [`Engine::Jit`], [`Engine::Llvm`] or [`Engine::C`].
+    /// Whose code it is: [`Engine::JIT`], [`Engine::LLVM`] or [`Engine::C`].
     pub fn engine(&self) -> Engine {
         self.engine
     }
@@ -151,7 +142,7 @@ impl Prepared {
     /// The argument as the values that the program takes; of a constant, `()`. Values that are used again need
     /// to be converted once.
     pub fn arguments(&self, arg: &Value) -> Vec<FlatValue> {
-        self.interface.arguments(arg)
+        self.layout.arguments(arg)
     }
 
     /// Calls the program.
@@ -172,7 +163,7 @@ impl Prepared {
 
     /// The value that results are.
     pub fn result(&self, results: Vec<FlatValue>) -> Value {
-        self.interface.result(results)
+        self.layout.result(results)
     }
 
     /// How many blocks of memory the program holds besides its constants: none, if all is well.

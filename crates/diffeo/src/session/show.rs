@@ -1,7 +1,7 @@
 //! What an entry becomes behind Core, as text: Flat, Low, code for a processor.
 
 use super::Session;
-use crate::lower::Unsupported;
+use super::Unsupported;
 use crate::pipeline::{self, CodeForm, Timing};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_codegen::engine::Cpu;
@@ -20,7 +20,7 @@ impl Session {
     ) -> Result<String, Box<Diagnostic>> {
         let mut shown = None;
         let lowered = pipeline::flat(&entry.program, entry.global, &mut |step| {
-            times.push(step.timing(true));
+            times.push(Timing::of(step, true));
             // Of passes that run for each order of derivatives, the first run.
             if Some(step.pass) == pass && shown.is_none() {
                 shown = Some(diffeo_array::print::print(step.module));
@@ -63,8 +63,9 @@ impl Session {
         times: &mut Vec<Timing>,
     ) -> Result<String, Box<Diagnostic>> {
         let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
-        let mut see = |step: &pipeline::PassRun<'_>| times.push(step.timing(true));
-        let lowered = pipeline::flat(&entry.program, entry.global, &mut see).map_err(message)?;
+        let mut see = |step: &pipeline::PassRun<'_>| times.push(Timing::of(step, true));
+        let lowered = pipeline::flat(&entry.program, entry.global, &mut see);
+        let lowered = lowered.map_err(|refusal| message(refusal.into()))?;
         let mut shown = String::new();
         let options = CodeForm::Low.lowering();
         pipeline::low_seeing(lowered.module, options, &mut |name, module| {
@@ -87,8 +88,9 @@ impl Session {
         times: &mut Vec<Timing>,
     ) -> Result<String, Box<Diagnostic>> {
         let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
-        let mut see = |step: &pipeline::PassRun<'_>| times.push(step.timing(true));
-        let lowered = pipeline::flat(&entry.program, entry.global, &mut see).map_err(message)?;
+        let mut see = |step: &pipeline::PassRun<'_>| times.push(Timing::of(step, true));
+        let lowered = pipeline::flat(&entry.program, entry.global, &mut see);
+        let lowered = lowered.map_err(|refusal| message(refusal.into()))?;
         let low = pipeline::timed_low(lowered.module, code.lowering(), times);
         let text = pipeline::timed(code.name(), times, || code.text(&low, cpu));
         text.map_err(|error| message(Unsupported::from(error)))

@@ -312,7 +312,7 @@ fn compare(engine: Engine, functions: &[&[TestedFunction]], together: usize) {
 
 #[test]
 fn evaluator() {
-    compare(Engine::Evaluator, &[FUNCTIONS, TAILS], 1);
+    compare(Engine::Reference, &[FUNCTIONS, TAILS], 1);
 }
 
 #[test]
@@ -322,13 +322,13 @@ fn flat() {
 
 #[test]
 fn jit() {
-    compare(Engine::Jit, &[FUNCTIONS, TAILS], 1);
+    compare(Engine::JIT, &[FUNCTIONS, TAILS], 1);
 }
 
 #[test]
 fn llvm() {
     match llvm::library() {
-        Ok(_) => compare(Engine::Llvm, &[FUNCTIONS], 9),
+        Ok(_) => compare(Engine::LLVM, &[FUNCTIONS], 9),
         Err(missing) => eprintln!("skipped: {missing}"),
     }
 }
@@ -344,9 +344,9 @@ fn c() {
 /// Sums are added up in blocks: one after the other, the last of a million terms lose 1.3e-11.
 #[test]
 fn sums_of_many_terms() {
-    let mut engines = vec![(Engine::Evaluator, 1e-14), (Engine::Flat, 1e-14), (Engine::Jit, 1e-13)];
+    let mut engines = vec![(Engine::Reference, 1e-14), (Engine::Flat, 1e-14), (Engine::JIT, 1e-13)];
     if llvm::library().is_ok() {
-        engines.push((Engine::Llvm, 5e-12));
+        engines.push((Engine::LLVM, 5e-12));
     }
     if Compiler::find().path().is_some() {
         engines.push((Engine::C, 5e-12));

@@ -2,8 +2,7 @@
 //! is seen once.
 
 use crate::support::{corpus, judge_by, near, run_on};
-use diffeo::lower::Unsupported;
-use diffeo::{Engine, Event, Kinks, Limits, Options, Run, Session};
+use diffeo::{Engine, Event, Kinks, Limits, Options, Refusal, Run, Session, Unsupported};
 use diffeo_calculus::show::show;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,8 +25,7 @@ fn the_corpus_gives_what_it_says() {
         match &outcome.unsupported {
             None => compiled += 1,
             Some(
-                Unsupported::Derivative(..)
-                | Unsupported::Type(_)
+                Unsupported::Lowering(Refusal::Derivative(..) | Refusal::Type(_))
                 | Unsupported::Nan
                 | Unsupported::Kinks,
             ) => {}
@@ -87,8 +85,8 @@ def main = let x = loop x = 0.5 for k < 30 do step(k, x) in {end}
 /// The engine that a long run ends on.
 fn best() -> Engine {
     match diffeo_codegen::llvm::library() {
-        Ok(_) => Engine::Llvm,
-        Err(_) => Engine::Jit,
+        Ok(_) => Engine::LLVM,
+        Err(_) => Engine::JIT,
     }
 }
 
@@ -96,7 +94,7 @@ fn best() -> Engine {
 fn a_run_that_goes_over_is_seen_once() {
     let text = long("x");
     let auto = seen(&text, Engine::Auto, Limits::default());
-    let jit = seen(&text, Engine::Jit, Limits::default());
+    let jit = seen(&text, Engine::JIT, Limits::default());
     assert_eq!(auto.run.engine, best(), "{:?}", auto.run.note);
     let kind = |line: &String| line.split([':']).next().unwrap_or("").to_string();
     assert_eq!(auto.lines.len(), 60, "{:?}", auto.lines);
@@ -112,7 +110,7 @@ fn a_run_that_goes_over_is_seen_once() {
 fn errors_are_those_of_the_evaluator_on_either_code() {
     for text in [long("fail(\"the end\")"), "def main = 1.0 + real([1, 2][5])\n".to_string()] {
         let auto = seen(&text, Engine::Auto, Limits::default());
-        let jit = seen(&text, Engine::Jit, Limits::default());
+        let jit = seen(&text, Engine::JIT, Limits::default());
         let (auto, jit) = (auto.run.result.err(), jit.run.result.err());
         assert!(auto.is_some() && auto == jit, "{auto:?} {jit:?}");
     }
@@ -150,8 +148,8 @@ def main =
   sum(xs) + 1e6 * last(xs) + sum([if x > 5.0 then 1.0 else 0.5 for x in xs])
 "
         );
-        let jit = seen(&text, Engine::Jit, Limits::default()).value.expect("a value");
-        let evaluator = seen(&text, Engine::Evaluator, Limits::default()).value.expect("a value");
+        let jit = seen(&text, Engine::JIT, Limits::default()).value.expect("a value");
+        let evaluator = seen(&text, Engine::Reference, Limits::default()).value.expect("a value");
         assert_eq!(jit, evaluator, "{n}");
     }
 }
@@ -251,15 +249,15 @@ def main = grad(f)(3.0) + log(2.0) + real(floor(2.5)) + sum(sort([2.0, 1.0])) + 
         let warn = Options { kinks: Kinks::Warn, ..Options::default() };
         session.run_on(&entry, None, warn, engine)
     };
-    for engine in [Engine::Auto, Engine::Flat, Engine::Jit] {
+    for engine in [Engine::Auto, Engine::Flat, Engine::JIT] {
         let run = run(smooth, engine);
         assert!(run.unsupported.is_none() && run.warnings.is_empty(), "{:?}", run.unsupported);
-        assert!(run.engine != Engine::Evaluator && run.result.is_ok());
+        assert!(run.engine != Engine::Reference && run.result.is_ok());
     }
     for (text, kinks) in kinks {
-        for engine in [Engine::Flat, Engine::Jit] {
+        for engine in [Engine::Flat, Engine::JIT] {
             let run = run(text, engine);
-            assert_eq!(run.engine, Engine::Evaluator, "{text}");
+            assert_eq!(run.engine, Engine::Reference, "{text}");
             assert!(matches!(run.unsupported, Some(Unsupported::Kinks)), "{text}");
             assert_eq!(run.warnings.len(), kinks, "{text}: {:?}", run.warnings);
         }
@@ -275,7 +273,7 @@ fn rules_that_stop_where_nothing_varies_are_not_taken() {
              trace(\"x\", root.newton(fn (c, z) -> sq(z - c), c, 2.0) * x)\ndef main = grad(solved)({x})\n"
         )
     };
-    for engine in [Engine::Auto, Engine::Jit, Engine::Flat] {
+    for engine in [Engine::Auto, Engine::JIT, Engine::Flat] {
         let found = seen(&text("0.5"), engine, Limits::default());
         assert_eq!(found.value, Some(2.0), "{engine:?}: {:?}", found.run.result);
         assert_eq!(found.lines, ["x: 1.0"], "{engine:?}");
@@ -283,7 +281,7 @@ fn rules_that_stop_where_nothing_varies_are_not_taken() {
         // It varies here.
         let found = seen(&text("-0.5"), engine, Limits::default());
         let error = found.run.result.expect_err("no derivative");
-        let expected = seen(&text("-0.5"), Engine::Evaluator, Limits::default());
+        let expected = seen(&text("-0.5"), Engine::Reference, Limits::default());
         let expected = expected.run.result.expect_err("no derivative");
         assert_eq!(error.message, expected.message, "{engine:?}");
         assert!(found.run.unsupported.is_none(), "{engine:?}");

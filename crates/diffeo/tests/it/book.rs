@@ -219,7 +219,7 @@ fn evaluate(session: &Session, entry: &Entry, command: &Command) -> ExampleOutco
     }
     let options = Options { kinks: command.kinks, ..Options::default() };
     // As the command line runs it, without the change of code that depends on the time.
-    let run = session.run_on(entry, arg, options, Engine::Jit);
+    let run = session.run_on(entry, arg, options, Engine::JIT);
     outcome.diagnostics.extend(run.warnings);
     match run.result {
         Err(error) => outcome.diagnostics.push(error),

@@ -20,7 +20,7 @@ const SEARCHES: [&str; 9] = [
 ];
 
 /// Texts of other programs, which have no other form, and a message of a file of Arrow that is bytes.
-const OTHERS: [&str; 3] = ["cli/src/render.rs", "data/read/json.rs", "arrow/lengths.rs"];
+const OTHERS: [&str; 3] = ["cli/src/render.rs", "diffeo-data/src/read/json.rs", "arrow/lengths.rs"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -4,7 +4,7 @@ use diffeo::{Engine, Options, Session};
 
 /// The operations and the printed value of `main`.
 fn operations(text: &str) -> (u64, String) {
-    operations_on(Engine::Evaluator, text)
+    operations_on(Engine::Reference, text)
 }
 
 fn operations_on(engine: Engine, text: &str) -> (u64, String) {
@@ -275,7 +275,7 @@ def main = length(hvp(FUNCTION, xs, [1.0 for i < SIZE]))
     for function in ["mapped", "folded", "updated", "recursive", "nested"] {
         let at = |n: u64| {
             let text = program.replace("SIZE", &n.to_string()).replace("FUNCTION", function);
-            operations_on(Engine::Delta, &text).0 as f64
+            operations_on(Engine::DELTA, &text).0 as f64
         };
         let [small, middle, large] = [500, 1000, 2000].map(at);
         let ratios = [middle / small, large / middle];

@@ -18,7 +18,7 @@ const MOST_COSTLY: usize = 120;
 const REFUSED: &[(&[Engine], &str, &str)] = &[
     (FORWARD, "second derivatives of the norm of huge and of tiny numbers", RANGE),
     (ALL, "derivatives of the correlation do not depend on the scale", RANGE),
-    (&[Engine::Trace], "a time at which a solution has no second derivative", INFINITE),
+    (&[Engine::TRACE], "a time at which a solution has no second derivative", INFINITE),
     (TRANSLATIONS, "nor forwards", BLAME),
     (TRANSLATIONS, "no derivative is needed of what f at the solution does not depend on", VARIES),
     (FORWARD, "the level of a rule is that at which its argument varies in this run", VARIES),
@@ -30,17 +30,17 @@ const REFUSED: &[(&[Engine], &str, &str)] = &[
     ),
     (TRANSLATIONS, "a solution at infinity has no derivative", SIGN),
     (
-        &[Engine::Taylor],
+        &[Engine::TAYLOR],
         "jets of several variables, of parameters and of what f captured, and of the time of an event",
         CAPTURED,
     ),
-    (&[Engine::Delta], "histogram", WIDTHS),
-    (&[Engine::Delta], "a checkpoint with traces runs again for the pullback", CALL),
+    (&[Engine::DELTA], "histogram", WIDTHS),
+    (&[Engine::DELTA], "a checkpoint with traces runs again for the pullback", CALL),
 ];
 
-const ALL: &[Engine] = &[Engine::Trace, Engine::Dual, Engine::Delta, Engine::Taylor];
-const TRANSLATIONS: &[Engine] = &[Engine::Dual, Engine::Delta, Engine::Taylor];
-const FORWARD: &[Engine] = &[Engine::Dual, Engine::Taylor];
+const ALL: &[Engine] = &[Engine::TRACE, Engine::DUAL, Engine::DELTA, Engine::TAYLOR];
+const TRANSLATIONS: &[Engine] = &[Engine::DUAL, Engine::DELTA, Engine::TAYLOR];
+const FORWARD: &[Engine] = &[Engine::DUAL, Engine::TAYLOR];
 const RANGE: &str = "intermediate derivatives leave the range of numbers";
 const INFINITE: &str = "equation (6) takes the derivative at a cotangent 0, and 0 × ∞ is nan";
 const BLAME: &str = "within a rule another operation is to blame for a derivative that is nan";
@@ -67,9 +67,9 @@ fn what_is_refused_is_in_the_corpus() {
 /// derivatives' folder are for all.
 fn takes(engine: Engine, case: &Case, number: usize) -> bool {
     let own = match engine {
-        Engine::Trace => 0,
-        Engine::Dual => 1,
-        Engine::Delta => 2,
+        Engine::TRACE => 0,
+        Engine::DUAL => 1,
+        Engine::DELTA => 2,
         _ => 3,
     };
     std::env::var_os("DIFFEO_ALL").is_some()
@@ -163,11 +163,11 @@ fn derivative(case: &Case, f: &str, x: &str, engine: Engine) -> Result<(), Strin
     let Some((point, all)) = point.zip(all) else {
         return Err(format!("{:?}", session.diagnostics()));
     };
-    let point = evaluate(&session, &point, None, Engine::Evaluator)?;
+    let point = evaluate(&session, &point, None, Engine::Reference)?;
     let mut seed = 1;
     let (v, w) = (filled(&point.fields()[0], &mut seed), filled(&point.fields()[1], &mut seed));
     let arg = Value::tuple([v, w]);
-    let expected = evaluate(&session, &all, Some(arg.clone()), Engine::Evaluator)?;
+    let expected = evaluate(&session, &all, Some(arg.clone()), Engine::Reference)?;
     let found = evaluate(&session, &all, Some(arg), engine)?;
     for (i, name) in ["rd", "fd", "rd of rd"].iter().enumerate() {
         let (a, b) = (numbers(&expected.fields()[i]), numbers(&found.fields()[i]));
@@ -232,8 +232,8 @@ macro_rules! engines {
 }
 
 engines! {
-    trace: Engine::Trace,
-    dual: Engine::Dual,
-    delta: Engine::Delta,
-    taylor: Engine::Taylor,
+    trace: Engine::TRACE,
+    dual: Engine::DUAL,
+    delta: Engine::DELTA,
+    taylor: Engine::TAYLOR,
 }

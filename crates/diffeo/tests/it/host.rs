@@ -312,7 +312,7 @@ fn a_rule_that_stops_where_nothing_varies_is_not_taken() {
         "import root\ndef solved(x: Real) -> Real =\n  let c = (if x > 0.0 then 2.0 else x) in\n  \
                 trace(\"x\", root.newton(fn (c, z) -> sq(z - c), c, 2.0) * x)\n";
     let p = Program::from_text("p.deo", text).unwrap_or_else(|error| panic!("{error}"));
-    for engine in [Engine::Auto, Engine::Jit, Engine::Evaluator] {
+    for engine in [Engine::Auto, Engine::JIT, Engine::Reference] {
         let (lines, options) = tracing(Kinks::Ignore);
         let f = p.function_with("solved", HostOptions { engine, ..options }).expect("a function");
         let gradient = f.grad(&[0]).expect("of a Real");

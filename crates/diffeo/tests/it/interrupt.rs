@@ -127,14 +127,14 @@ fn on_llvm() {
     if diffeo_codegen::llvm::library().is_err() {
         return;
     }
-    ends(Engine::Llvm, 1);
-    ends(Engine::Llvm, 3);
+    ends(Engine::LLVM, 1);
+    ends(Engine::LLVM, 3);
 }
 
 #[test]
 fn on_jit() {
-    ends(Engine::Jit, 1);
-    ends(Engine::Jit, 3);
+    ends(Engine::JIT, 1);
+    ends(Engine::JIT, 3);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn on_c() {
 
 #[test]
 fn on_the_evaluator() {
-    ends(Engine::Evaluator, 1);
+    ends(Engine::Reference, 1);
 }
 
 /// The same for engines that only sessions have.
@@ -171,7 +171,7 @@ fn run_ends(engine: Engine) {
 
 #[test]
 fn on_the_evaluators_of_flat_and_of_the_papers() {
-    for engine in [Engine::Flat, Engine::Trace, Engine::Dual, Engine::Delta, Engine::Taylor] {
+    for engine in [Engine::Flat, Engine::TRACE, Engine::DUAL, Engine::DELTA, Engine::TAYLOR] {
         run_ends(engine);
     }
 }

@@ -11,7 +11,7 @@ fn the_corpus_gives_what_it_says() {
     let mut failures = Vec::new();
     for case in &cases {
         let (session, _, outcome) =
-            run_on(&case.text, case.kinks.unwrap_or(Kinks::Ignore), Engine::Evaluator);
+            run_on(&case.text, case.kinks.unwrap_or(Kinks::Ignore), Engine::Reference);
         for wrong in judge(case, &session, &outcome) {
             failures.push(format!("{}:{} {}: {wrong}", case.file.display(), case.line, case.name));
         }

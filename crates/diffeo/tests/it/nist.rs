@@ -102,7 +102,7 @@ def main = [fit({:?}), fit({:?})]
         column(0),
         column(1),
     );
-    let (_, _, outcome) = run_on(&program, Kinks::Ignore, Engine::Jit);
+    let (_, _, outcome) = run_on(&program, Kinks::Ignore, Engine::JIT);
     let value = outcome.value.unwrap_or_else(|| panic!("{name}: {:?}", outcome.diagnostics));
     let rows = value.trim_matches(['[', ']']).split("], [");
     rows.map(|row| row.split(", ").map(|x| x.parse().expect("a number")).collect()).collect()

@@ -399,18 +399,18 @@ fn all(first: usize, count: usize, engine: Engine) -> BTreeMap<&'static str, usi
 
 #[test]
 fn random_rules() {
-    let labels = all(0, 400, Engine::Evaluator);
+    let labels = all(0, 400, Engine::Reference);
     let of = |label| labels.get(label).copied().unwrap_or(0);
     // Most that are linear are known before they run; of the others those are not whose fault is in one element of an
     // array that is written out, or a constant that may be 0, and stop where they run. Of each kind there are some.
     assert!(of("refused") > 60 && of("seen to be linear") > 100, "{labels:?}");
     assert!(of("stopped") > 5 && of("linear where it ran") > 5, "{labels:?}");
-    all(400, 40, Engine::Jit);
+    all(400, 40, Engine::JIT);
 }
 
 #[test]
 #[ignore = "10,000 rules: minutes"]
 fn many_random_rules() {
-    all(0, 10_000, Engine::Evaluator);
-    all(0, 500, Engine::Jit);
+    all(0, 10_000, Engine::Reference);
+    all(0, 500, Engine::JIT);
 }

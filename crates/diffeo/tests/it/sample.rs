@@ -183,7 +183,7 @@ fn all_engines_sample() {
             sample("normal", &SampleOptions { draws: 50, warmup: 50, host, ..options("one") });
         samples.chains[0].values.clone()
     };
-    assert_eq!(with(diffeo::Engine::Evaluator), with(diffeo::Engine::Jit));
+    assert_eq!(with(diffeo::Engine::Reference), with(diffeo::Engine::JIT));
 }
 
 #[test]

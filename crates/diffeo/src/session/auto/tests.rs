@@ -87,7 +87,7 @@ fn auto(text: &str, policy: Policy, limits: Limits) -> (Auto, Rc<RefCell<Vec<Str
         }
     });
     let options = Options { events, limits, ..Options::default() };
-    (Auto::by(policy, lowered.interface, compiled, Once::new(options), Cpu::default()), lines)
+    (Auto::by(policy, lowered.layout, compiled, Once::new(options), Cpu::default()), lines)
 }
 
 fn run(text: &str, policy: Policy, limits: Limits) -> (RunSeen, u64) {
@@ -145,7 +145,7 @@ fn busy<T>(n: usize, work: impl FnOnce() -> T) -> T {
 fn the_work_of_a_run_is_always_the_same() {
     for (name, text) in PROGRAMS {
         let (expected, work) = run(text, unbounded(), threads(1));
-        assert!(expected.result.is_ok() && expected.engine == Engine::Jit, "{name}: {expected:?}");
+        assert!(expected.result.is_ok() && expected.engine == Engine::JIT, "{name}: {expected:?}");
         assert!(work > 100_000, "{name}: {work}");
         for n in [1, 2, 3, 8] {
             let again = busy(n % 3, || run(text, unbounded(), threads(n)));
@@ -170,7 +170,7 @@ fn the_budget_alone_decides() {
             let (seen, _) = busy(load, || run(text, policy(work), Limits::default()));
             assert_eq!(seen, slow, "{name} {worth} {wait}");
             let (seen, _) = busy(load, || run(text, policy(work - 1), Limits::default()));
-            assert_eq!(seen.engine, Engine::Llvm, "{name} {worth} {wait}");
+            assert_eq!(seen.engine, Engine::LLVM, "{name} {worth} {wait}");
             results.push(seen.result);
         }
         assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{name}: {results:?}");
@@ -196,7 +196,7 @@ fn lines_are_printed_once_on_any_code() {
             let wait = Duration::from_millis(wait);
             let policy = |compile| Policy { worth, budget: work / 2, compile };
             let (seen, _) = run(&text, policy(other(wait)), Limits::default());
-            assert_eq!((seen.engine, seen.lines.len()), (Engine::Llvm, 20));
+            assert_eq!((seen.engine, seen.lines.len()), (Engine::LLVM, 20));
             // What was printed before is Cranelift's.
             assert_eq!(seen.lines[..9], slow.lines[..9]);
             all.push(seen);
@@ -228,7 +228,7 @@ fn the_work_of_calls_adds_up() {
         let (mut auto, _) =
             auto(text, Policy { worth: 50_000, budget: 1_000_000, compile }, Limits::default());
         let mut calls = 0;
-        while auto.engine() == Engine::Jit {
+        while auto.engine() == Engine::JIT {
             auto.call(&Value::Real(0.5), &mut Vec::new()).expect("a value");
             calls += 1;
             assert!(calls < 10_000);

@@ -3,12 +3,12 @@
 use crate::compiled::stability::unstable;
 use crate::compiled::targets::{differences, evaluate, targets, TargetProgram, TARGETS};
 use crate::fuzzing::probe::session;
-use diffeo::lower::{self, Unsupported};
 use diffeo::pipeline::{self, Backend, PassRun};
 use diffeo::Limits;
 use diffeo_array::ir::Module;
 use diffeo_calculus::value::Value;
 use diffeo_codegen::low;
+use diffeo_lower::{LowerOptions, Refusal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -89,11 +89,11 @@ pub fn program(
     };
     // Every other program has values that nobody may read.
     let options =
-        lower::LowerOptions { poison: source.text.len().is_multiple_of(2), ..Default::default() };
+        LowerOptions { poison: source.text.len().is_multiple_of(2), ..Default::default() };
     let lowered = match pipeline::flat_with(&entry.program, entry.global, options, &mut check) {
         Ok(lowered) => lowered,
-        Err(Unsupported::Derivative(..)) => return Made::Not("derivative"),
-        Err(Unsupported::Type(_)) => return Made::Not("type"),
+        Err(Refusal::Derivative(..)) => return Made::Not("derivative"),
+        Err(Refusal::Type(_)) => return Made::Not("type"),
         Err(other) => return Made::Wrong(format!("{other:?}")),
     };
     let flat = Arc::new(lowered.module);
@@ -117,7 +117,7 @@ pub fn program(
         session,
         entry,
         argument,
-        interface: lowered.interface,
+        layout: lowered.layout,
         flat,
         limits: bounds.engines,
         stack: bounds.stack,

@@ -95,7 +95,7 @@ fn in_and_out(i: usize, d: &Declared, text: &str, given: &Core) -> Vec<String> {
     let (mut session, module) = probe::load(text);
     let Some(entry) = session.entry(module, "main") else { return vec!["no entry".into()] };
     let Ty::Fun(sides) = &entry.ty else { return vec!["no function".into()] };
-    for engine in [Engine::Evaluator, Engine::Jit] {
+    for engine in [Engine::Reference, Engine::JIT] {
         let run = session.run_on(&entry, Some(given.clone()), Options::default(), engine);
         let mut json = Vec::new();
         match run.result {
@@ -109,7 +109,7 @@ fn in_and_out(i: usize, d: &Declared, text: &str, given: &Core) -> Vec<String> {
             wrong.push(format!("{engine:?}: expected {}, found {json}", d.json));
         }
     }
-    let options = HostOptions { engine: Engine::Jit, ..HostOptions::default() };
+    let options = HostOptions { engine: Engine::JIT, ..HostOptions::default() };
     let definitions = &d.definitions;
     let value =
         format!("{definitions}def given: {} = {}\ndef same(x: {}) = x\n", d.ty, d.value, d.ty);
@@ -128,7 +128,7 @@ fn in_and_out(i: usize, d: &Declared, text: &str, given: &Core) -> Vec<String> {
         Err(error) => wrong.push(format!("a host: {error}")),
     }
     let function = format!("{definitions}def f(x: {}) -> Real = {}\n", d.ty, d.norm);
-    let engine = if i.is_multiple_of(2) { Engine::Jit } else { Engine::Evaluator };
+    let engine = if i.is_multiple_of(2) { Engine::JIT } else { Engine::Reference };
     match from_outside(&function, given.fields()[0].clone(), engine) {
         Ok(gradient) if gradient == d.doubled => {}
         Ok(gradient) => wrong.push(format!("grad: expected {}, found {gradient}", d.doubled)),

@@ -4,7 +4,6 @@
 //! several programs at a time, because a C compiler takes as long for one of them as for ten.
 
 use crate::support::{near, near_largest};
-use diffeo::lower::value::Interface;
 use diffeo::pipeline::{self, Backend};
 use diffeo::{Cpu, Diagnostic, Engine, Entry, Limits, Options, Session};
 use diffeo_array::ir::Module;
@@ -16,6 +15,7 @@ use diffeo_codegen::c::compiler::Compiler;
 use diffeo_codegen::engine::{CompileError, Compiled, Instance, RunOptions};
 use diffeo_codegen::memory::{self, Splitting};
 use diffeo_codegen::{c, cranelift, llvm, low};
+use diffeo_lower::value::Layout;
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
@@ -96,7 +96,7 @@ pub struct TargetProgram {
     pub session: Session,
     pub entry: Entry,
     pub argument: Option<Value>,
-    pub interface: Interface,
+    pub layout: Layout,
     pub flat: Arc<Module>,
     /// The bounds of each run.
     pub limits: fn() -> Limits,
@@ -189,7 +189,7 @@ pub fn evaluate(
     stack: usize,
 ) -> Ran {
     let (options, lines) = options(limits, stack);
-    let run = session.run_on(entry, argument, options, Engine::Evaluator);
+    let run = session.run_on(entry, argument, options, Engine::Reference);
     let result = run.result.map(|value| shown(entry, &value));
     let mut lines = lines.take();
     lines.extend(run.warnings.iter().filter(|w| TOLD.contains(&w.code)).map(warned));
@@ -198,14 +198,14 @@ pub fn evaluate(
 
 fn flat(program: &TargetProgram) -> Ran {
     let (options, lines) = options((program.limits)(), program.stack);
-    let args = program.argument.as_ref().map(|arg| program.interface.arguments(arg));
+    let args = program.argument.as_ref().map(|arg| program.layout.arguments(arg));
     let mut evaluator = diffeo_array::FlatEvaluator::new(program.flat.clone(), options);
     let result = evaluator.run(args.unwrap_or_default());
     let result = match result {
         Ok(values) => {
-            let absent = program.interface.absent_reals_are_zero(&values);
+            let absent = program.layout.absent_reals_are_zero(&values);
             assert!(absent, "a Real that a constructor does not have is not 0: {}", program.place);
-            Ok(shown(&program.entry, &program.interface.result(values)))
+            Ok(shown(&program.entry, &program.layout.result(values)))
         }
         Err(error) => Err(program.session.explain(&program.entry, &error)),
     };
@@ -227,11 +227,11 @@ fn call_on(threads: Option<NonZeroUsize>, program: &TargetProgram, compiled: Com
     let options = RunOptions { events: lines.events(), limits: limits(), max_stack: program.stack };
     let mut instance = Instance::new(Arc::new(compiled), options);
     let argument = program.argument.clone().unwrap_or(Value::Unit);
-    let args = program.interface.arguments(&argument);
+    let args = program.layout.arguments(&argument);
     let mut run = || {
         instance.set_limits(limits());
         let result = match instance.call(&args) {
-            Ok(values) => Ok(shown(&program.entry, &program.interface.result(values))),
+            Ok(values) => Ok(shown(&program.entry, &program.layout.result(values))),
             Err(error) => Err(program.session.explain(&program.entry, &error)),
         };
         (result, lines.take())

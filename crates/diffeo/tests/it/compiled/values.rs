@@ -99,7 +99,7 @@ fn what_is_shared_stays_shared() {
     let module = session.load_text("case.deo", text);
     session.check();
     let entry = session.entry(module, "main").expect("an entry");
-    for engine in [Engine::Flat, Engine::Jit] {
+    for engine in [Engine::Flat, Engine::JIT] {
         let argument = Some(Value::tuple([tree.clone()]));
         let run = session.run_on(&entry, argument, Options::default(), engine);
         let mut value = run.result.unwrap_or_else(|error| panic!("{error:?}"));

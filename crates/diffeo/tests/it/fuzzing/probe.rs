@@ -139,7 +139,7 @@ pub fn run(session: &mut Session, module: ModuleId, options: Options) -> ProbeOu
     if !entry.interface.fields.is_empty() {
         return ProbeOutcome::NoEntry;
     }
-    let run = session.run_on(&entry, None, options, Engine::Evaluator);
+    let run = session.run_on(&entry, None, options, Engine::Reference);
     messages(session, &run.warnings);
     let value = match run.result {
         Ok(value) => value,

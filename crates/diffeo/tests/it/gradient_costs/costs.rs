@@ -60,7 +60,7 @@ fn size(value: &Value) -> u64 {
 pub fn costs([program, function, point]: [&str; 3], limits: &Limits) -> Option<Costs> {
     let mut session = Session::new();
     let at = entry(&mut session, program, point)?;
-    let at = session.run_on(&at, None, Options::default(), Engine::Evaluator).result.ok()?;
+    let at = session.run_on(&at, None, Options::default(), Engine::Reference).result.ok()?;
     let text = |form: &str| form.replace("POINT", point).replace("FUNCTION", function);
     let entry = |form: &str| {
         let mut session = Session::new();

@@ -17,8 +17,9 @@
 // Each test that uses this uses a part of it.
 #![allow(dead_code)]
 
-use diffeo::lower::Unsupported;
-use diffeo::{Diagnostic, Engine, Event, Kinks, Limits, MemoryLimit, ModuleId, Options, Session};
+use diffeo::{
+    Diagnostic, Engine, Event, Kinks, Limits, MemoryLimit, ModuleId, Options, Session, Unsupported,
+};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -186,12 +187,12 @@ pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, C
             let sink = lines.clone();
             let limits = match engine {
                 Engine::Auto
-                | Engine::Evaluator
+                | Engine::Reference
                 | Engine::Flat
-                | Engine::Jit
-                | Engine::Llvm
+                | Engine::JIT
+                | Engine::LLVM
                 | Engine::C => Limits::default(),
-                Engine::Trace | Engine::Dual | Engine::Delta | Engine::Taylor => bounded(),
+                Engine::TRACE | Engine::DUAL | Engine::DELTA | Engine::TAYLOR => bounded(),
             };
             let options = Options {
                 kinks,

@@ -1,0 +1,58 @@
+//! Data in and out: arguments and data files into a declared type, results into data files.
+//!
+//! What comes in: a text of the command line (JSON, or the [`Place`] of a data file) and a first-order type. What goes
+//! out: a [`Value`](diffeo_calculus::value::Value) of that type, or a [`DataError`] that names the field, the place in
+//! the file and the type. Sizes are no part of the types here: the program checks them. Files are read and written
+//! piece by piece, so that a large one takes little more memory than its value; JSON alone is read as a whole text.
+
+mod advice;
+mod error;
+mod message;
+mod options;
+mod place;
+mod read;
+mod shape;
+mod shown;
+mod write;
+
+pub use error::{
+    BadCell, Content, CsvColumn, Damage, DataError, DataSource, Declared, Given, JsonPiece,
+    PathStep, Position, Problem, Row,
+};
+pub use place::{Format, Place, Target};
+pub use read::{is_guarded, read_argument, Check, Field};
+pub use shape::left_out;
+pub use shown::show_type;
+pub use write::{check_writable, printable_json, to_json, write_bytes, write_results, Output};
+
+use std::io;
+
+/// Room that one level of nesting certainly finds on the stack, and how much is added when it is
+/// short.
+const RED_ZONE: usize = 64 << 10;
+const SEGMENT: usize = 4 << 20;
+
+/// How much is read or written at a time.
+const BUFFER: usize = 1 << 16;
+
+/// What an NPY file begins with.
+const NPY_MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// The reason of a failed input or output, without the operating system's number.
+pub fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_string(),
+        io::ErrorKind::IsADirectory => "this is a directory".to_string(),
+        io::ErrorKind::NotADirectory => "a part of its name is a file and no folder".to_string(),
+        io::ErrorKind::InvalidFilename => "the name is too long".to_string(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_string(),
+        io::ErrorKind::StorageFull => "there is no space left".to_string(),
+        _ => {
+            let text = error.to_string();
+            match text.find(" (os error") {
+                Some(end) => text[..end].to_string(),
+                None => text,
+            }
+        }
+    }
+}
