@@ -1,3 +1,5 @@
 //! The tests of this crate, in one binary.
 
+mod corpus;
+mod messages;
 mod rules;
