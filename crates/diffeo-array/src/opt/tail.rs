@@ -6,13 +6,12 @@
 //! body say that it was inlined, so errors name the function that ran. A call at the end of a function appears in no
 //! trace: it took the place of its caller.
 
-use super::graph::components;
 use crate::ir::walk::{deep, Copier};
 use crate::ir::{
     Atom, Block, Carried, FlatTy, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Stmt,
     Var, VarInfo,
 };
-use diffeo_base::{Name, Span};
+use diffeo_base::{Components, Name, Span};
 use hashbrown::{HashMap, HashSet};
 
 /// Tail-call elimination: see the head of the file.
@@ -30,7 +29,8 @@ pub fn tail(mut module: Module) -> Module {
             found
         })
         .collect();
-    let (components, recursive) = components(&callees);
+    let Components { members: components, recursive } =
+        Components::new(callees.len(), |f, i| callees[f].get(i).copied());
     let mut names: HashSet<Name> = HashSet::new();
     if components.iter().any(|members| members.len() > 1) {
         names.extend(module.functions.iter().map(|function| function.name.clone()));

@@ -17,7 +17,7 @@ mod special;
 use crate::db::{def_item, Db, DefId, ModuleId, Res};
 use crate::types::{Nest, Scheme, Size, Store, Ty, Why};
 use constraint::Constraint;
-use diffeo_base::{Diagnostic, Name, Span};
+use diffeo_base::{Components, Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Def, ExprId, ExprKind, Module, PatId, PatKind};
 pub use error::Because;
 use error::LoneArgument;
@@ -35,54 +35,13 @@ pub fn infer(db: &mut Db) {
     }
 }
 
-/// The strongly connected components of the definitions' mentions, callees first (Tarjan).
+/// The definitions in groups that mention each other, each group after those that it mentions.
 fn groups(db: &Db) -> Vec<Vec<DefId>> {
-    let n = db.defs.len();
-    let mut index = vec![u32::MAX; n];
-    let mut low = vec![0u32; n];
-    let mut on_stack = vec![false; n];
-    let (mut stack, mut out, mut next) = (Vec::new(), Vec::new(), 0u32);
-    for root in 0..n {
-        if index[root] != u32::MAX {
-            continue;
-        }
-        let mut work = vec![(root, 0usize)];
-        while let Some((v, child)) = work.pop() {
-            if child == 0 {
-                index[v] = next;
-                low[v] = next;
-                next += 1;
-                stack.push(v);
-                on_stack[v] = true;
-            }
-            if let Some(w) = db.defs[v].uses.get(child) {
-                let w = w.0 as usize;
-                work.push((v, child + 1));
-                if index[w] == u32::MAX {
-                    work.push((w, 0));
-                } else if on_stack[w] {
-                    low[v] = low[v].min(index[w]);
-                }
-                continue;
-            }
-            if low[v] == index[v] {
-                let mut group = Vec::new();
-                while let Some(w) = stack.pop() {
-                    on_stack[w] = false;
-                    group.push(DefId(w as u32));
-                    if w == v {
-                        break;
-                    }
-                }
-                group.sort_unstable();
-                out.push(group);
-            }
-            if let Some((parent, _)) = work.last() {
-                low[*parent] = low[*parent].min(low[v]);
-            }
-        }
-    }
-    out
+    let mention = |def: usize, i: usize| db.defs[def].uses.get(i).map(|used| used.0 as usize);
+    let mut groups = Components::new(db.defs.len(), mention).members;
+    groups.iter_mut().for_each(|group| group.sort_unstable());
+    let ids = |group: Vec<usize>| group.into_iter().map(|def| DefId(def as u32)).collect();
+    groups.into_iter().map(ids).collect()
 }
 
 /// The type of a definition within its own group.
