@@ -143,7 +143,7 @@ impl Server {
             // A copy, because what ends early is to be thrown away.
             let mut fresh = self.fresh.clone();
             let found = self.bounds.within(|| {
-                fresh.prepare(&document.text);
+                fresh.preload(&document.text);
                 let mut session = fresh.clone();
                 for open in self.documents.values() {
                     if let Some(path) = &open.path {

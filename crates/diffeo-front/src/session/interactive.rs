@@ -106,7 +106,7 @@ impl Session {
 
     /// Loads and checks the modules of the library that a text imports, once for all copies made afterwards. Imports are
     /// found by their lines: the text may be wrong anywhere else.
-    pub fn prepare(&mut self, text: &str) {
+    pub fn preload(&mut self, text: &str) {
         let before = self.db.modules.len();
         for rest in text.lines().filter_map(|line| line.strip_prefix("import ")) {
             let name = rest.trim_start().split(|c: char| !c.is_alphanumeric() && c != '_').next();

@@ -7,8 +7,10 @@ use diffeo_front::Session;
 #[test]
 fn the_corpus_is_refused_or_elaborated_as_it_says() {
     let (mut wrong, mut refused, mut elaborated) = (Vec::new(), 0, 0);
+    let mut fresh = Session::new();
     for case in corpus() {
-        let mut session = Session::new();
+        fresh.preload(&case.text);
+        let mut session = fresh.clone();
         let module = session.load_text("case.deo", &case.text);
         session.check();
         let has_main = session.definitions(module).iter().any(|name| *name == "main");

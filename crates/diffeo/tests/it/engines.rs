@@ -1,7 +1,7 @@
 //! Every case of `tests/lang` on the papers' systems: the same values and messages, and derivatives of first
 //! and second order that are the evaluator's.
 
-use crate::support::{bounded, corpus, judge, run_on, Case};
+use crate::support::{bounded, corpus, judge, loaded, run_on, Case};
 use diffeo::differentiate::numbers;
 use diffeo::{Engine, Entry, Kinks, Options, Session};
 use diffeo_calculus::leaves::map_leaves;
@@ -148,9 +148,7 @@ fn evaluate(
 
 /// The derivatives of a function at a point, by a system and by the evaluator.
 fn derivative(case: &Case, f: &str, x: &str, engine: Engine) -> Result<(), String> {
-    let mut session = Session::new();
-    let module = session.load_text("case.deo", &case.text);
-    session.check();
+    let (mut session, module) = loaded(&case.text);
     let mut entry = |text: &str| {
         let module = session.expression(Some(module), text)?;
         session.callable(module, "it")

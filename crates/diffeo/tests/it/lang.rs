@@ -1,9 +1,9 @@
 //! Every case of `tests/lang`: values, messages, and derivatives in every mode.
 
-use crate::support::{corpus, judge, run_on, Case};
+use crate::support::{corpus, judge, loaded, run_on, Case};
 use diffeo::derivative_check::{self, CheckExtent};
 use diffeo::differentiate::{numbers, Evaluator};
-use diffeo::{Engine, Kinks, Options, RuntimeError, Session};
+use diffeo::{Engine, Kinks, Options, RuntimeError};
 
 #[test]
 fn the_corpus_gives_what_it_says() {
@@ -24,9 +24,7 @@ fn the_corpus_gives_what_it_says() {
 /// Checks the derivatives of an expression, a function, at another one; gives the operations of value and
 /// gradient as a multiple of the program's.
 fn check(case: &Case, f: &str, at: &str, first_only: bool) -> Result<f64, String> {
-    let mut session = Session::new();
-    let module = session.load_text("case.deo", &case.text);
-    session.check();
+    let (mut session, module) = loaded(&case.text);
     let function = session.expression(Some(module), f);
     let point = function.and_then(|_| session.expression(Some(module), at));
     let function =

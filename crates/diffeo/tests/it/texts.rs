@@ -4,7 +4,7 @@
 //! `tests/texts.sh FILE` writes a line for each text: the program, the step and a number that stands for the text. The
 //! files of before and after a change are compared by `diff`.
 
-use crate::support::{corpus, root};
+use crate::support::{corpus, loaded, root};
 use diffeo::pipeline::{self, CodeForm};
 use diffeo::{Cpu, Entry, Session};
 use std::fmt::Write;
@@ -45,9 +45,7 @@ fn texts_of_all_programs() {
     let mut out = String::new();
     let fresh = Session::new();
     for case in corpus() {
-        let mut session = fresh.clone();
-        let module = session.load_text("case.deo", &case.text);
-        session.check();
+        let (mut session, module) = loaded(&case.text);
         if let Some(entry) = session.entry(module, "main") {
             lines(&mut out, &case.name, &entry);
         }

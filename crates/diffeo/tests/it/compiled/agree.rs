@@ -2,7 +2,7 @@
 
 use crate::compiled::stability::unstable;
 use crate::compiled::targets::{differences, evaluate, targets, TargetProgram, TARGETS};
-use crate::fuzzing::probe::session;
+use crate::support::loaded;
 use diffeo::pipeline::{self, Backend, PassRun};
 use diffeo::Limits;
 use diffeo_array::ir::Module;
@@ -70,9 +70,7 @@ pub fn program(
     bounds: Bounds,
     see: &mut dyn FnMut(&Module),
 ) -> Made {
-    let mut session = session();
-    let module = session.load_text("case.deo", &source.text);
-    session.check();
+    let (mut session, module) = loaded(&source.text);
     let has_main = session.definitions(module).iter().any(|d| *d == "main");
     if session.has_errors() || !has_main {
         return Made::Not("refused");

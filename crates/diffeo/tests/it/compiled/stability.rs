@@ -5,7 +5,7 @@
 use crate::compiled::agree::Bounds;
 use crate::compiled::targets::{differences, evaluate, TargetProgram};
 use crate::fuzzing::generate::{Choices, Random};
-use crate::fuzzing::probe::session;
+use crate::support::loaded;
 
 /// Number of times that the literals are changed.
 const TRIES: u64 = 8;
@@ -18,9 +18,7 @@ const CHANGE: f64 = 1e-14;
 pub fn unstable(program: &TargetProgram, bounds: Bounds) -> bool {
     (0..TRIES).any(|seed| {
         let text = changed(&program.text, &mut Random(seed));
-        let mut session = session();
-        let module = session.load_text("case.deo", &text);
-        session.check();
+        let (mut session, module) = loaded(&text);
         let entry = session.entry(module, "main");
         entry.is_some_and(|entry| {
             let limits = (bounds.evaluator)();

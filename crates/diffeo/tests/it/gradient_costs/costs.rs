@@ -1,5 +1,6 @@
 //! Counts the operations of programs, and of their values with gradients.
 
+use crate::support::loaded;
 use diffeo::differentiate::numbers;
 use diffeo::{Engine, Entry, Limits, Options, Session};
 use diffeo_calculus::value::Value;
@@ -22,11 +23,11 @@ impl Costs {
     }
 }
 
-fn entry(session: &mut Session, program: &str, text: &str) -> Option<Entry> {
-    let module = session.load_text("case.deo", program);
-    session.check();
+fn entry(program: &str, text: &str) -> Option<(Session, Entry)> {
+    let (mut session, module) = loaded(program);
     let it = session.expression(Some(module), text)?;
-    session.function(it, "it")
+    let entry = session.function(it, "it")?;
+    Some((session, entry))
 }
 
 /// The operations on Flat, and the result; none if it runs on the evaluator, or stops.
@@ -58,14 +59,10 @@ fn size(value: &Value) -> u64 {
 
 /// The costs of a function of a program at a point, its gradient within these limits; none if the evaluator computes it.
 pub fn costs([program, function, point]: [&str; 3], limits: &Limits) -> Option<Costs> {
-    let mut session = Session::new();
-    let at = entry(&mut session, program, point)?;
+    let (session, at) = entry(program, point)?;
     let at = session.run_on(&at, None, Options::default(), Engine::Reference).result.ok()?;
     let text = |form: &str| form.replace("POINT", point).replace("FUNCTION", function);
-    let entry = |form: &str| {
-        let mut session = Session::new();
-        entry(&mut session, program, &text(form)).map(|entry| (session, entry))
-    };
+    let entry = |form: &str| entry(program, &text(form));
     let ((first, value), (second, gradient)) = (entry(VALUE)?, entry(GRADIENT)?);
     let (value, result) = run(&value, &first, Some(at.clone()), &Limits::default())?;
     let (gradient, _) = run(&gradient, &second, Some(at.clone()), limits)?;

@@ -1,7 +1,7 @@
 //! How cases of the corpus are run, and their outcomes judged.
 
 // Each test that uses this uses a part of it.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 #[path = "../../../../diffeo-front/tests/it/corpus.rs"]
 mod corpus;
@@ -28,6 +28,18 @@ const MOST: usize = 2_000;
 
 thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
+    static FRESH: RefCell<Session> = RefCell::new(Session::new());
+}
+
+/// A session that has loaded a program and the library's modules that it imports, which each thread checks once.
+pub fn loaded(text: &str) -> (Session, ModuleId) {
+    let mut session = FRESH.with_borrow_mut(|fresh| {
+        fresh.preload(text);
+        fresh.clone()
+    });
+    let module = session.load_text("case.deo", text);
+    session.check();
+    (session, module)
 }
 
 /// Limits that end a run always at the same place: they are asked for every thousand operations, and a count of
@@ -44,9 +56,7 @@ pub fn bounded() -> Limits {
 
 /// Loads a program and runs its `main`, if it has one, on an engine.
 pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, CaseOutcome) {
-    let mut session = Session::new();
-    let module = session.load_text("case.deo", text);
-    session.check();
+    let (mut session, module) = loaded(text);
     let mut outcome = CaseOutcome::default();
     let has_main = session.definitions(module).iter().any(|d| *d == "main");
     if has_main && !session.has_errors() {
