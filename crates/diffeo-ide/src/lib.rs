@@ -12,6 +12,7 @@
 //! | `whole.rs` | whether a text ends in the middle of a definition |
 
 mod lines;
+mod requests;
 mod selection;
 mod server;
 mod tokens;

@@ -6,12 +6,10 @@
 //! told of the text until that changes.
 
 use crate::lines::LineIndex;
-use crate::{selection, tokens};
-use diffeo_base::{bounded, Diagnostic, Fix, Severity, SourceMap, Span, Spelling};
+use crate::requests::{self, location, symbol_kind, Request, METHODS};
+use diffeo_base::{bounded, Diagnostic, Severity, SourceMap, Span, Spelling};
 use diffeo_calculus::eval::{Exceeded, Limits, MemoryLimit};
-use diffeo_front::query::{Symbol, SymbolKind};
 use diffeo_front::{ModuleId, Session};
-use diffeo_syntax::ast::Item;
 use serde_json::{json, Value};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -91,7 +89,7 @@ fn path_of(uri: &str) -> Option<PathBuf> {
 }
 
 /// The address of a path.
-fn uri_of(path: &Path) -> String {
+pub(crate) fn uri_of(path: &Path) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_.~".contains(&b);
     let text = path.to_string_lossy();
     let each =
@@ -114,26 +112,15 @@ impl Server {
 
     /// What it can do, as the answer to `initialize`.
     pub fn capabilities(&self) -> Value {
-        json!({
+        let mut all = json!({
             "positionEncoding": if self.utf8 { "utf-8" } else { "utf-16" },
             "textDocumentSync": { "openClose": true, "change": 2, "save": true },
-            "hoverProvider": true,
-            "definitionProvider": true,
-            "referencesProvider": true,
-            "documentHighlightProvider": true,
-            "renameProvider": { "prepareProvider": true },
-            "documentSymbolProvider": true,
             "workspaceSymbolProvider": true,
-            "documentFormattingProvider": true,
-            "foldingRangeProvider": true,
-            "selectionRangeProvider": true,
-            "inlayHintProvider": true,
-            "codeActionProvider": true,
-            "codeLensProvider": {},
-            "signatureHelpProvider": { "triggerCharacters": ["(", ","] },
-            "completionProvider": { "triggerCharacters": ["."] },
-            "semanticTokensProvider": { "legend": tokens::legend(), "full": true, "range": true },
-        })
+        });
+        for (name, options) in METHODS.iter().filter_map(|method| method.capability) {
+            all[name] = options();
+        }
+        all
     }
 
     /// The text of an address, checked; none if it is not open, or is a file that cannot be read.
@@ -239,39 +226,18 @@ impl Server {
         if method == "workspace/symbol" {
             return self.workspace_symbols(params);
         }
-        let what = method.strip_prefix("textDocument/").ok_or(Refusal::NoMethod)?;
-        let known = [
-            "hover",
-            "definition",
-            "references",
-            "documentHighlight",
-            "rename",
-            "prepareRename",
-            "documentSymbol",
-            "formatting",
-            "foldingRange",
-            "selectionRange",
-            "inlayHint",
-            "codeAction",
-            "codeLens",
-            "signatureHelp",
-            "completion",
-            "semanticTokens/full",
-            "semanticTokens/range",
-        ];
-        if !known.contains(&what) {
-            return Err(Refusal::NoMethod);
-        }
+        let method = requests::named(method).ok_or(Refusal::NoMethod)?;
         let Some(uri) = params["textDocument"]["uri"].as_str() else {
             return Err(Refusal::Parameter("`textDocument.uri` has to be a string".to_string()));
         };
-        check_parameters(what, params)?;
+        method.check(params).map_err(|why| Refusal::Parameter(why.to_string()))?;
         let (utf8, bounds) = (self.utf8, self.bounds);
         match self.checked(uri) {
             None => Ok(Value::Null),
             Some(Err(why)) => Err(Refusal::Failed(unanswered(*why))),
-            Some(Ok(checked)) => {
-                let answer = bounds.within(|| checked.about(what, uri, params, utf8));
+            Some(Ok(CheckedText { session, module })) => {
+                let request = Request { session, module: *module, uri, params, utf8 };
+                let answer = bounds.within(|| (method.answer)(&request));
                 // What ended early may have left anything.
                 if answer.is_err() {
                     self.checked.remove(uri);
@@ -303,204 +269,9 @@ impl Server {
     }
 }
 
-impl CheckedText {
-    /// The answer to a request about a text; null where nothing is known.
-    fn about(
-        &mut self,
-        what: &str,
-        uri: &str,
-        params: &Value,
-        utf8: bool,
-    ) -> Result<Value, String> {
-        let CheckedText { session, module } = self;
-        let module = *module;
-        let sources = session.sources();
-        let file = session.file(module);
-        let text = sources.text(file);
-        let lines = LineIndex { sources, file, utf8 };
-        let at = || lines.offset(&params["position"]);
-        let range = |span: Span| lines.span(span);
-        Ok(match what {
-            "hover" => match session.at(module, at()) {
-                Some(found) => {
-                    let doc = found.doc.map_or(String::new(), |doc| format!("\n\n{doc}"));
-                    let value = format!("```diffeo\n{}\n```{doc}", found.text);
-                    json!({ "contents": { "kind": "markdown", "value": value }, "range": range(found.span) })
-                }
-                None => Value::Null,
-            },
-            "definition" => match session.at(module, at()).and_then(|found| found.definition) {
-                Some(span) => self::location(session, span, utf8),
-                None => Value::Null,
-            },
-            "references" => {
-                let uses = session.uses(module, at());
-                uses.iter().map(|span| json!({ "uri": uri, "range": range(*span) })).collect()
-            }
-            "documentHighlight" => {
-                let uses = session.uses(module, at());
-                uses.iter().map(|span| json!({ "range": range(*span) })).collect()
-            }
-            "prepareRename" if elsewhere(session, module, at()).is_some() => Value::Null,
-            "prepareRename" => {
-                let (at, uses) = (at(), session.uses(module, at()));
-                let here = |span: &&Span| span.start as usize <= at && at <= span.end as usize;
-                uses.iter().find(here).map_or(Value::Null, |span| range(*span))
-            }
-            "rename" => {
-                let name = params["newName"].as_str().unwrap_or_default();
-                let (parsed, wrong) = diffeo_syntax::parse_expression(file, name);
-                let is_name = wrong.is_empty()
-                    && parsed.exprs.len() == 1
-                    && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '\'')
-                    && name.starts_with(|c: char| c.is_lowercase() || c == '_');
-                if !is_name {
-                    return Err(format!("`{name}` is no name of a variable or definition"));
-                }
-                if let Some(file) = elsewhere(session, module, at()) {
-                    return Err(format!("it is defined in {file}, and is renamed there"));
-                }
-                let changes = session.renamed(module, at(), name);
-                if changes.is_empty() {
-                    return Err("there is nothing to rename here".to_string());
-                }
-                let edits: Vec<Value> = changes
-                    .iter()
-                    .map(|(span, text)| json!({ "range": range(*span), "newText": text }))
-                    .collect();
-                json!({ "changes": { uri: edits } })
-            }
-            "documentSymbol" => {
-                let symbols = session.symbols(module);
-                symbols
-                    .iter()
-                    .map(|s| {
-                        json!({
-                            "name": s.name.as_str(),
-                            "detail": s.ty,
-                            "kind": symbol_kind(s.kind),
-                            "range": range(s.spans[1]),
-                            "selectionRange": range(s.spans[0]),
-                        })
-                    })
-                    .collect()
-            }
-            "formatting" => match diffeo_syntax::format(file, text) {
-                Ok(laid_out) if laid_out == text => json!([]),
-                Ok(laid_out) => {
-                    json!([{ "range": lines.range(0, text.len()), "newText": laid_out }])
-                }
-                // A text with errors stays as it is.
-                Err(_) => Value::Null,
-            },
-            "foldingRange" => {
-                let symbols = session.symbols(module);
-                let lines_of = symbols.iter().map(|s| range(s.spans[1]));
-                let folds = lines_of.filter(|r| r["start"]["line"] != r["end"]["line"]);
-                folds
-                    .map(
-                        |r| json!({ "startLine": r["start"]["line"], "endLine": r["end"]["line"] }),
-                    )
-                    .collect()
-            }
-            "selectionRange" => {
-                let positions = params["positions"].as_array().map_or(&[][..], Vec::as_slice);
-                let tree = session.tree(module);
-                let at = |p: &Value| selection::around(tree, lines, lines.offset(p));
-                positions.iter().map(at).collect()
-            }
-            "semanticTokens/full" => tokens::all(session, module, lines, 0..text.len()),
-            "semanticTokens/range" => {
-                let (from, to) = (&params["range"]["start"], &params["range"]["end"]);
-                tokens::all(session, module, lines, lines.offset(from)..lines.offset(to))
-            }
-            "inlayHint" => {
-                // The types of definitions that do not say them.
-                let symbols = session.symbols(module);
-                let hints = symbols.iter().filter_map(|s| {
-                    let ty = s.ty.as_ref().filter(|_| s.kind == SymbolKind::Constant)?;
-                    let end = s.spans[0].end as usize;
-                    let written = text.get(end..)?.trim_start().starts_with(':');
-                    (!written).then(|| json!({ "position": lines.position(end), "label": format!(": {ty}"), "kind": 1 }))
-                });
-                hints.collect()
-            }
-            "codeAction" => {
-                let wanted = &params["range"];
-                let (from, to) = (lines.offset(&wanted["start"]), lines.offset(&wanted["end"]));
-                let found = session.diagnostics();
-                let here = found.iter().filter(|d| {
-                    let span = d.primary.span;
-                    span.file == file && span.start as usize <= to && from <= span.end as usize
-                });
-                here.filter_map(|d| fix(d, lines, uri)).collect()
-            }
-            "codeLens" => {
-                let symbols = session.symbols(module);
-                symbols.iter().filter(|s| s.differentiable).flat_map(|s| {
-                    let lens = |title: &str, command: &str| {
-                        json!({
-                            "range": range(s.spans[0]),
-                            "command": { "title": title, "command": command, "arguments": [uri, s.name.as_str()] },
-                        })
-                    };
-                    [lens("check derivative", "diffeo.checkDerivative"), lens("show derivative", "diffeo.showDerivative")]
-                }).collect()
-            }
-            "signatureHelp" => signature(session, module, text, at()),
-            "completion" => {
-                let at = at();
-                let before = text.get(..at).unwrap_or_default();
-                let word = before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
-                let of = word.strip_suffix('.').map(|rest| {
-                    let start =
-                        rest.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').len();
-                    &rest[start..]
-                });
-                let names = match of {
-                    Some(name) => session.members(module, name),
-                    None => session.names_at(module, at),
-                };
-                let items: Vec<Value> = names.iter().map(completion).collect();
-                json!({ "isIncomplete": false, "items": items })
-            }
-            _ => Value::Null,
-        })
-    }
-}
-
 /// What is said where there is no answer in time.
 fn unanswered(why: Exceeded) -> String {
     format!("{}, while this text was checked", why.message())
-}
-
-/// Whether the parameters that a request about a text needs are there.
-fn check_parameters(what: &str, params: &Value) -> Result<(), Refusal> {
-    let is_place = |place: &Value| {
-        let number = |name: &str| place[name].as_u64().is_some_and(|n| n <= u64::from(u32::MAX));
-        number("line") && number("character")
-    };
-    let is_range = |range: &Value| is_place(&range["start"]) && is_place(&range["end"]);
-    let (sound, needs) = match what {
-        "rename" if !params["newName"].is_string() => (false, "`newName` has to be a string"),
-        "hover" | "definition" | "references" | "documentHighlight" | "rename"
-        | "prepareRename" | "signatureHelp" | "completion" => {
-            (is_place(&params["position"]), "`position` has to have a line and a character")
-        }
-        "semanticTokens/range" | "codeAction" => {
-            (is_range(&params["range"]), "`range` has to have a start and an end")
-        }
-        "selectionRange" => {
-            let places = params["positions"].as_array();
-            let sound = places.is_some_and(|places| places.iter().all(is_place));
-            (sound, "`positions` has to be an array of positions")
-        }
-        _ => (true, ""),
-    };
-    match sound {
-        true => Ok(()),
-        false => Err(Refusal::Parameter(needs.to_string())),
-    }
 }
 
 /// Makes a change of `textDocument/didChange`: of a range, or without one of the whole text.
@@ -557,100 +328,4 @@ fn message(sources: &SourceMap, d: &Diagnostic, uri: &str, utf8: bool) -> Value 
         "message": text,
         "relatedInformation": related,
     })
-}
-
-/// The other file that defines what a name stands for.
-fn elsewhere(session: &Session, module: ModuleId, at: usize) -> Option<String> {
-    let span = session.at(module, at)?.definition?;
-    let sources = session.sources();
-    (span.file != session.file(module)).then(|| sources.name(span.file).to_string())
-}
-
-/// A place in whatever file it is.
-fn location(session: &Session, span: Span, utf8: bool) -> Value {
-    let Some(path) = session.module_of(span.file).and_then(|module| session.path(module)) else {
-        return Value::Null;
-    };
-    let lines = LineIndex { sources: session.sources(), file: span.file, utf8 };
-    json!({ "uri": uri_of(path), "range": lines.span(span) })
-}
-
-/// The change that does what the help of a message says, if there is one.
-fn fix(d: &Diagnostic, lines: LineIndex<'_>, uri: &str) -> Option<Value> {
-    let (title, edit) = match d.help.as_ref()?.fix.as_ref()? {
-        Fix::Replace(text) => {
-            let range = lines.span(d.primary.span);
-            (format!("write `{text}`"), json!({ "range": range, "newText": text }))
-        }
-        Fix::Import(line) => {
-            // After the imports that there are.
-            let (parsed, _) = diffeo_syntax::parse(d.primary.span.file, lines.text());
-            let imports = parsed.items.iter().filter_map(|item| match item {
-                Item::Import(import) => Some(import.span.end as usize),
-                Item::Type(_) | Item::Def(_) => None,
-            });
-            let at = imports.max().map_or(0, |end| lines.next_line(end));
-            let edit = json!({ "range": lines.range(at, at), "newText": format!("{line}\n") });
-            (format!("add `{line}`"), edit)
-        }
-    };
-    Some(json!({
-        "title": title,
-        "kind": "quickfix",
-        "diagnostics": [],
-        "isPreferred": true,
-        "edit": { "changes": { uri: [edit] } },
-    }))
-}
-
-/// The function whose arguments are being written at a place.
-fn signature(session: &Session, module: ModuleId, text: &str, at: usize) -> Value {
-    let before = text.get(..at).unwrap_or_default();
-    let (mut depth, mut commas) = (0, 0);
-    for (i, c) in before.char_indices().rev() {
-        match c {
-            ')' | ']' | '}' => depth += 1,
-            '(' if depth == 0 => {
-                let Some(found) = session.at(module, i) else { return Value::Null };
-                let label = found.text.replace('\n', " ");
-                if !found.function {
-                    return Value::Null;
-                }
-                return json!({
-                    "signatures": [{ "label": label, "documentation": found.doc }],
-                    "activeSignature": 0,
-                    "activeParameter": commas,
-                });
-            }
-            '(' | '[' | '{' if depth == 0 => return Value::Null,
-            '(' | '[' | '{' => depth -= 1,
-            ',' if depth == 0 => commas += 1,
-            '\n' if before[..i].ends_with('\n') => return Value::Null,
-            _ => {}
-        }
-    }
-    Value::Null
-}
-
-fn symbol_kind(kind: SymbolKind) -> i32 {
-    match kind {
-        SymbolKind::Function => 12,
-        SymbolKind::Constant => 14,
-        SymbolKind::Variable => 13,
-        SymbolKind::Type => 10,
-        SymbolKind::Constructor => 22,
-        SymbolKind::Module => 2,
-    }
-}
-
-fn completion(s: &Symbol) -> Value {
-    let kind = match s.kind {
-        SymbolKind::Function => 3,
-        SymbolKind::Constant => 21,
-        SymbolKind::Variable => 6,
-        SymbolKind::Type => 13,
-        SymbolKind::Constructor => 20,
-        SymbolKind::Module => 9,
-    };
-    json!({ "label": s.name.as_str(), "kind": kind, "detail": s.ty, "documentation": s.doc })
 }
