@@ -12,6 +12,7 @@ mod graph;
 mod help;
 mod name;
 mod quote;
+mod reason;
 mod source;
 mod suggest;
 
@@ -23,5 +24,6 @@ pub use graph::Components;
 pub use help::{CallOption, Fix, Help, Spelling};
 pub use name::Name;
 pub use quote::{field_name, is_escaped, is_word, quoted};
+pub use reason::reason;
 pub use source::{FileId, LineColumn, SourceMap, Span};
 pub use suggest::closest;

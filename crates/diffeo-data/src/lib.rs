@@ -15,6 +15,7 @@ mod shape;
 mod shown;
 mod write;
 
+pub use diffeo_base::reason;
 pub use error::{
     BadCell, Content, CsvColumn, Damage, DataError, DataSource, Declared, Given, JsonPiece,
     PathStep, Position, Problem, Row,
@@ -24,8 +25,6 @@ pub use read::{is_guarded, read_argument, Check, Field};
 pub use shape::left_out;
 pub use shown::show_type;
 pub use write::{check_writable, printable_json, to_json, write_bytes, write_results, Output};
-
-use std::io;
 
 /// Room that one level of nesting certainly finds on the stack, and how much is added when it is
 /// short.
@@ -37,22 +36,3 @@ const BUFFER: usize = 1 << 16;
 
 /// What an NPY file begins with.
 const NPY_MAGIC: &[u8; 6] = b"\x93NUMPY";
-
-/// The reason of a failed input or output, without the operating system's number.
-pub fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file".to_string(),
-        io::ErrorKind::IsADirectory => "this is a directory".to_string(),
-        io::ErrorKind::NotADirectory => "a part of its name is a file and no folder".to_string(),
-        io::ErrorKind::InvalidFilename => "the name is too long".to_string(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_string(),
-        io::ErrorKind::StorageFull => "there is no space left".to_string(),
-        _ => {
-            let text = error.to_string();
-            match text.find(" (os error") {
-                Some(end) => text[..end].to_string(),
-                None => text,
-            }
-        }
-    }
-}

@@ -47,12 +47,14 @@ impl fmt::Display for Error {
                 write!(f, "install it, or name another one in {variable}")
             }
             Error::Missing { command, reason } => {
-                write!(f, "`{command}` cannot be run: {reason}")
+                write!(f, "`{command}` cannot be run: {}", diffeo_base::reason(reason))
             }
             Error::Failed { command, output } => {
                 write!(f, "`{command}` has failed: {output}")
             }
-            Error::File(path, reason) => write!(f, "{}: {reason}", path.display()),
+            Error::File(path, reason) => {
+                write!(f, "{}: {}", path.display(), diffeo_base::reason(reason))
+            }
             Error::Load(reason) => write!(f, "the compiled program cannot be loaded: {reason}"),
             Error::Exceeded(bound) => write!(f, "{}, while C was compiled", bound.message()),
         }

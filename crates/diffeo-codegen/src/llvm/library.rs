@@ -10,6 +10,9 @@ use super::interface::Interface;
 use super::llvm_c::LlvmC;
 use super::llvmlite::Llvmlite;
 use libloading::Library;
+use object::elf::{FileHeader64, ProgramHeader64};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, FileKind, ReadCache};
 use std::ffi::{CStr, OsStr};
 use std::fmt;
 use std::fs::{self, File};
@@ -253,6 +256,22 @@ fn is_library(path: &Path) -> bool {
     read.is_ok() && known.contains(&magic)
 }
 
+/// Whether a file has all that the system's loader maps: where it ends early, reading the rest would end the process.
+fn is_whole(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let cache = ReadCache::new(file);
+    let Ok(FileKind::Elf64) = FileKind::parse(&cache) else { return true };
+    let mapped = |header: &FileHeader64<Endianness>| {
+        let endian = header.endian()?;
+        let segments = header.program_headers(endian, &cache)?.iter();
+        let end = |s: &ProgramHeader64<_>| s.p_offset(endian).saturating_add(s.p_filesz(endian));
+        Ok(segments.map(end).max())
+    };
+    let end: Result<Option<u64>, object::Error> = FileHeader64::parse(&cache).and_then(mapped);
+    end.is_ok_and(|end| end.is_some_and(|end| end <= length))
+}
+
 /// What a file that is no library is: such names belong to scripts for linkers, too.
 fn no_library(path: &Path) -> String {
     let mut start = Vec::new();
@@ -279,6 +298,9 @@ fn load(path: &Path) -> Result<LlvmLibrary, String> {
     }
     if !is_library(path) {
         return Err(no_library(path));
+    }
+    if !is_whole(path) {
+        return Err("it is incomplete: install it again".into());
     }
     // SAFETY: LLVM's initialisers register its options and targets, nothing else; that the file is an LLVM
     // is what its name or the user says.
@@ -319,6 +341,8 @@ fn load(path: &Path) -> Result<LlvmLibrary, String> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_os = "linux")]
+    use super::is_whole;
     use super::{candidates, find_among, named_version, Missing};
     use std::ffi::OsStr;
     use std::fs;
@@ -336,6 +360,23 @@ mod tests {
         assert_eq!(version("libLLVMCore.so.1"), None);
         assert_eq!(version("libLTO.so"), None);
         assert_eq!(version("libllvmlite.so"), Some(0));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_incomplete_is_not_loaded() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("libLLVM-22.so");
+        let mut whole = fs::read(std::env::current_exe().unwrap()).unwrap();
+        fs::write(&path, &whole).unwrap();
+        assert!(is_whole(&path));
+        for left in [whole.len() / 2, 4096, 80] {
+            whole.truncate(left);
+            fs::write(&path, &whole).unwrap();
+            let error = find_among(Some(path.clone()), &[]).err();
+            let incomplete = "it is incomplete: install it again".to_string();
+            assert_eq!(error, Some(Missing::Named(path.clone(), incomplete)), "{left}");
+        }
     }
 
     #[test]
