@@ -336,7 +336,9 @@ impl<'py> Given<'py> {
                 return Ok(Value::Array(items?));
             }
         }
-        if *known == Some(WellKnown::Maybe) && given.is_none() {
+        let given: Option<String> = given.map(|given| given.extract()).transpose()?;
+        let is_own = |given: &String| constructors.iter().any(|(name, _)| **name == **given);
+        if *known == Some(WellKnown::Maybe) && !given.as_ref().is_some_and(is_own) {
             let Some(inner) = args.first().filter(|_| !value.is_none()) else {
                 return Ok(Value::Variant(Cow::Borrowed("Nothing"), Vec::new()));
             };
@@ -353,7 +355,6 @@ impl<'py> Given<'py> {
                 &format!("a {name} is one of {}", names.join(", ")),
             );
         };
-        let given: String = given.extract()?;
         let Some((_, types)) = constructors.iter().find(|(name, _)| **name == *given) else {
             return self.wrong(value, ty, path, &format!("{given} is no constructor of {name}"));
         };

@@ -45,14 +45,17 @@ pub fn value<'py>(
         Value::Ints(ints) => array(py, ints)?,
         Value::Bools(bools) => array(py, bools)?,
         Value::Array(elements) => PyList::new(py, all(elements)?)?.into_any(),
-        // The `Maybe` of the prelude is a value or None.
+        // The `Maybe` of the prelude is a value or None; `Just` stays where its value would be None, too, or one of those.
         Value::Variant(name, fields)
             if name == "Nothing" && fields.is_empty() && !classes.contains("Nothing")? =>
         {
             py.None().into_bound(py)
         }
         Value::Variant(name, mut fields)
-            if name == "Just" && fields.len() == 1 && !classes.contains("Just")? =>
+            if name == "Just"
+                && fields.len() == 1
+                && !is_bare_none(&fields[0])
+                && !classes.contains("Just")? =>
         {
             value(py, fields.remove(0), classes)?
         }
@@ -69,4 +72,13 @@ pub fn value<'py>(
             }
         }
     })
+}
+
+/// Whether a value may be None in Python.
+fn is_bare_none(value: &Value<'_>) -> bool {
+    match value {
+        Value::Unit => true,
+        Value::Variant(name, _) => name == "Just" || name == "Nothing",
+        _ => false,
+    }
 }

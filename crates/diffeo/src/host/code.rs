@@ -405,11 +405,15 @@ impl ValueTypes<'_> {
 
 /// Rows of one size as an array of one index more. Without rows, their sizes are not known: they are 0.
 fn stacked(rows: Vec<Value<'static>>, element: &Ty) -> Value<'static> {
-    fn joined<T: Clone + 'static>(rows: Vec<Array<'static, T>>) -> Array<'static, T> {
+    fn joined<T: Clone + 'static>(rows: Vec<Array<'static, T>>, rank: usize) -> Array<'static, T> {
         let mut sizes = vec![rows.len()];
-        sizes.extend(rows.first().map_or(&[0][..], |row| &row.sizes));
+        sizes.extend(rows.first().map_or(&vec![0; rank], |row| &row.sizes));
         let data: Vec<T> = rows.into_iter().flat_map(|row| row.data.into_owned()).collect();
         Array { data: data.into(), sizes }
+    }
+    let (mut scalar, mut rank) = (element, 0);
+    while let Ty::Array(inner) = scalar {
+        (scalar, rank) = (inner, rank + 1);
     }
     macro_rules! of {
         ($kind:ident) => {{
@@ -417,12 +421,8 @@ fn stacked(rows: Vec<Value<'static>>, element: &Ty) -> Value<'static> {
                 Value::$kind(array) => Some(array),
                 _ => None,
             });
-            Value::$kind(joined(rows.collect()))
+            Value::$kind(joined(rows.collect(), rank))
         }};
-    }
-    let mut scalar = element;
-    while let Ty::Array(inner) = scalar {
-        scalar = inner;
     }
     match scalar {
         Ty::Int => of!(Ints),

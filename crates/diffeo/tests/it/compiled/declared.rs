@@ -138,11 +138,20 @@ fn in_and_out(i: usize, d: &Declared, text: &str, given: &Core) -> Vec<String> {
     wrong
 }
 
+/// A number in a variable of the environment.
+fn number(name: &str) -> Option<usize> {
+    std::env::var(name).ok().and_then(|n| n.parse().ok())
+}
+
+fn nth(i: usize) -> Declared {
+    declared(&mut Random((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+}
+
 /// The programs of types number `seeds`, with what each has to give; what is wrong already.
 fn made(seeds: std::ops::Range<usize>) -> (Vec<(TargetProgram, String)>, Vec<String>, usize) {
     let (mut programs, mut wrong, mut refused) = (Vec::new(), Vec::new(), 0);
     for i in seeds {
-        let d = declared(&mut Random((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let d = nth(i);
         let definitions = &d.definitions;
         let constant = format!("{definitions}def main: {} = {}\n", d.ty, d.value);
         let passed = format!("{definitions}def main({{x}}: {{x: {}}}) = x\n", d.ty);
@@ -186,7 +195,6 @@ fn made(seeds: std::ops::Range<usize>) -> (Vec<(TargetProgram, String)>, Vec<Str
 }
 
 fn check(first: usize, count: usize) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
     let first = number("FUZZ_SEED").unwrap_or(first);
     let count = number("FUZZ_PROGRAMS").unwrap_or(count);
     let (next, refusals) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -242,4 +250,20 @@ fn values_of_declared_types() {
 #[ignore = "takes minutes"]
 fn many_values_of_declared_types() {
     check(1_000_000, 10_000);
+}
+
+#[test]
+#[ignore = "writes a file for python/tests/test_declared.py"]
+fn declared_types_as_lines() {
+    let to = std::env::var("DIFFEO_DECLARED").expect("the file to write is in DIFFEO_DECLARED");
+    let (first, count) = (number("FUZZ_SEED").unwrap_or(0), number("FUZZ_PROGRAMS").unwrap_or(96));
+    let mut lines = String::new();
+    for i in first..first + count {
+        let d = nth(i);
+        let line = serde_json::json!({
+            "seed": i, "definitions": d.definitions, "type": d.ty, "value": d.value, "norm": d.norm, "doubled": d.doubled,
+        });
+        lines += &format!("{line}\n");
+    }
+    std::fs::write(&to, lines).expect("the file can be written");
 }
