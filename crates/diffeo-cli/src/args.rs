@@ -17,7 +17,7 @@ use form::FormParser;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
-use values::{name_and_value, seconds, size, CpuParser, EngineParser};
+use values::{name_and_value, seconds, shape, size, CpuParser, EngineParser};
 
 /// Runs and inspects programs in Diffeo, a differentiable programming language.
 #[derive(Parser, Debug)]
@@ -651,8 +651,8 @@ pub struct ShowArgs {
     #[arg(value_name = "ENTRY")]
     pub entry: Option<String>,
 
-    /// What to show: types, ast, core, flat, flat:PASS, low, low:PASS, clif, llvm, c, trace, trace-reverse, trace-linear, forward,
-    /// taylor:K,R, taylor:2,2-mixed, vector, delta-naive, delta, delta-array or delta-split
+    /// What to show: types, ast, core, flat, flat:PASS, low, low:PASS, clif, llvm, c, stablehlo, trace, trace-reverse,
+    /// trace-linear, forward, taylor:K,R, taylor:2,2-mixed, vector, delta-naive, delta, delta-array or delta-split
     #[arg(
         long = "as",
         default_value = "types",
@@ -665,6 +665,11 @@ pub struct ShowArgs {
     /// The point of a trace or a Delta, as for `diffeo grad`
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub at: Vec<String>,
+
+    /// For StableHLO, the sizes of an array, a parameter or a field: xs=1000x3, model.weights=8; an Int that the program is
+    /// made for
+    #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
+    pub shape: Vec<(String, Vec<i64>)>,
 
     /// Print a Delta as JSON
     #[arg(long)]

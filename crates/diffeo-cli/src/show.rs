@@ -58,6 +58,10 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
         Form::Code(form) => code(args, &mut shell, module, |session, entry, steps| {
             session.show_code(entry, form, cpu, steps)
         }),
+        Form::StableHlo => code(args, &mut shell, module, |session, entry, steps| {
+            let made = timed("stablehlo", steps, || session.stablehlo(entry, &args.shape));
+            made.map(|module| module.text)
+        }),
         Form::Trace(_) | Form::Translated(_) => {
             shell.check();
             shell.flush()?;
@@ -85,12 +89,21 @@ fn wrong(args: &ShowArgs) -> Option<String> {
             Some("`--as ast` shows a whole file, not one definition".to_string())
         }
         Form::Trace(_) | Form::Translated(_) if args.entry.is_none() => Some(one_definition(&name)),
-        Form::Ast | Form::Types | Form::Core | Form::Flat(_) | Form::Low(_) | Form::Code(_)
+        Form::Ast
+        | Form::Types
+        | Form::Core
+        | Form::Flat(_)
+        | Form::Low(_)
+        | Form::Code(_)
+        | Form::StableHlo
             if !args.at.is_empty() =>
         {
             Some(format!(
                 "`--at` is a point for a function, but `--as {name}` shows none at a point"
             ))
+        }
+        form if form != Form::StableHlo && !args.shape.is_empty() => {
+            Some("`--shape` is for `--as stablehlo`".to_string())
         }
         _ if args.json && (!delta || args.at.is_empty()) => {
             Some("`--json` is for Deltas: `--as delta --at VALUE --json`".to_string())
@@ -150,7 +163,8 @@ fn translated(args: &ShowArgs, shell: &mut Shell, module: ModuleId) -> Result<()
             | Form::Core
             | Form::Flat(_)
             | Form::Low(_)
-            | Form::Code(_),
+            | Form::Code(_)
+            | Form::StableHlo,
             _,
         ) => {
             let message = format!("there is no point to trace `{name}` at");

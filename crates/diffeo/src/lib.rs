@@ -17,6 +17,7 @@ pub mod plot;
 mod sample;
 mod session;
 pub mod show;
+pub mod xla;
 
 pub use diffeo_base::{Diagnostic, Fix, Help, Name, Severity, SourceMap, Span, Spelling};
 pub use diffeo_calculus::eval::leftovers;

@@ -22,6 +22,8 @@ pub enum Form {
     Low(&'static str),
     /// A form behind that.
     Code(CodeForm),
+    /// StableHLO, for arrays of given sizes.
+    StableHlo,
     /// The trace at a point, or its derivative.
     Trace(Traced),
     /// The program that a system translates it to, or the Delta of that at a point.
@@ -39,6 +41,7 @@ impl Form {
             Form::Flat(Some(pass)) => format!("flat:{pass}"),
             Form::Low(pass) => format!("low:{pass}"),
             Form::Code(code) => code.name().to_string(),
+            Form::StableHlo => "stablehlo".to_string(),
             Form::Trace(traced) => traced.name().to_string(),
             Form::Translated(translation) => translation.name(),
         }
@@ -66,6 +69,7 @@ impl Form {
             Form::Types,
             Form::Core,
             Form::Flat(None),
+            Form::StableHlo,
             Form::Trace(Traced::Function),
             Form::Trace(Traced::Printed),
             Form::Trace(Traced::Linear),
@@ -129,6 +133,7 @@ const FORMS: &[&str] = &[
     "clif",
     "llvm",
     "c",
+    "stablehlo",
     "trace",
     "trace-reverse",
     "trace-linear",

@@ -77,6 +77,15 @@ fn summary(engine: Engine) -> &'static str {
     }
 }
 
+/// Reads `NAME=SIZES`.
+pub(super) fn shape(text: &str) -> Result<(String, Vec<i64>), String> {
+    let wrong = || "the sizes of an array are written `xs=1000x3`".to_string();
+    let (name, sizes) = text.split_once('=').ok_or_else(wrong)?;
+    let size = |text: &str| text.trim().parse::<i64>().ok().filter(|n| *n >= 0);
+    let sizes = sizes.split('x').map(size).collect::<Option<_>>().ok_or_else(wrong)?;
+    Ok((name.trim().to_string(), sizes))
+}
+
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|s| *s > 0.0);
     seconds

@@ -22,6 +22,7 @@ mod sample;
 mod show;
 mod support;
 mod texts;
+mod xla;
 
 use diffeo_memory::Counting;
 

@@ -1,0 +1,146 @@
+//! Flat as StableHLO, the language of XLA: programs on accelerators, and spread over many hosts.
+//!
+//! What comes in: a module of Flat, and the sizes of the entry's arrays. What goes out: the text of a module of StableHLO
+//! whose function `main` takes the arguments of the entry and gives its results, the number of the first check that failed
+//! (-1 if all hold) and its operands; or a [`Refusal`]. XLA cannot stop a program, knows no recursion, and no sizes that
+//! only data decide.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `lift.rs` | the walk over Flat: comprehensions as dimensions, arrays, accumulators |
+//! | `control.rs` | branches, loops, reductions |
+//! | `checks.rs` | checks as results |
+//! | `place.rs` | elements of arrays and accumulators |
+//! | `scalar.rs`, `special.rs` | scalar operations; functions that StableHLO does not have |
+//! | `value.rs` | what is known of values |
+//! | `emit.rs` | text |
+
+mod checks;
+mod control;
+mod emit;
+mod lift;
+mod place;
+mod scalar;
+mod special;
+mod value;
+
+pub use value::{Check, CheckKind, Piece};
+
+use diffeo_array::ir::{FlatTy, Module, SiteId};
+use diffeo_base::Name;
+use emit::{tensor_type, without_unused};
+use lift::{elem, Lift};
+use value::{Tensor, Val};
+
+/// A parameter of the entry.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A number, given when the module runs.
+    Scalar,
+    /// An Int that the module is made for.
+    Fixed(i64),
+    /// An array of these sizes.
+    Array(Vec<i64>),
+}
+
+/// A module of StableHLO.
+#[derive(Clone, Debug)]
+pub struct StableHlo {
+    /// Its text.
+    pub text: String,
+    /// The checks, by number.
+    pub checks: Vec<Check>,
+}
+
+/// A program that has no form in XLA.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// Where.
+    pub site: SiteId,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a program has no form in XLA.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// The function calls itself.
+    Recursion(Name),
+    /// The size of an array depends on data.
+    Size,
+    /// An array grows in a loop.
+    Grows,
+    /// Rows of an array would have different sizes.
+    Ragged,
+    /// Lists, trees, function values that are stored.
+    Boxes,
+    /// Texts outside of messages.
+    Texts,
+    /// The program prints or warns.
+    Prints,
+    /// A derivative keeps steps of a loop whose number depends on data.
+    Stacks,
+    /// There is no such operation.
+    Operation(&'static str),
+}
+
+impl Reason {
+    /// The reason, behind "this".
+    pub fn text(&self) -> String {
+        match self {
+            Reason::Recursion(name) => format!("recursion through `{name}` has no form in XLA"),
+            Reason::Size => "a size that depends on data has no form in XLA".to_string(),
+            Reason::Grows => "an array that grows in a loop has no form in XLA".to_string(),
+            Reason::Ragged => {
+                "rows whose sizes depend on their index have no form in XLA".to_string()
+            }
+            Reason::Boxes => {
+                "lists, trees and functions that are stored have no form in XLA".to_string()
+            }
+            Reason::Texts => "texts have no form in XLA".to_string(),
+            Reason::Prints => "`trace` and warnings have no form in XLA".to_string(),
+            Reason::Stacks => {
+                "the derivative of a loop whose steps are kept has no form in XLA yet".to_string()
+            }
+            Reason::Operation(name) => format!("`{name}` has no form in XLA yet"),
+        }
+    }
+}
+
+/// The text of a module for arguments of these sizes.
+///
+/// # Errors
+/// What has no form in XLA, and where.
+pub fn stablehlo(module: &Module, inputs: &[Input]) -> Result<StableHlo, Box<Refusal>> {
+    let entry = &module.functions[module.entry.0 as usize];
+    let mut lift = Lift::new(module);
+    let (mut params, mut values) = (Vec::new(), Vec::new());
+    for (param, input) in entry.params.iter().zip(inputs) {
+        let ty = &entry.vars[param.0 as usize].ty;
+        if matches!(ty, FlatTy::Text | FlatTy::Box(_)) {
+            let reason = if *ty == FlatTy::Text { Reason::Texts } else { Reason::Boxes };
+            return Err(Box::new(Refusal { site: SiteId(0), reason }));
+        }
+        let shape = match input {
+            Input::Fixed(n) => {
+                values.push(Val::int(*n));
+                continue;
+            }
+            Input::Scalar => Vec::new(),
+            Input::Array(sizes) => sizes.clone(),
+        };
+        let id = format!("%arg{}", params.len());
+        params.push(format!("{id}: {}", tensor_type(elem(ty), &shape)));
+        values.push(Val::Tensor(Tensor { id: id.into(), elem: elem(ty), dims: Vec::new(), shape }));
+    }
+    let results = lift.entry(values)?;
+    let types: Vec<String> = results.iter().map(|t| tensor_type(t.elem, &t.shape)).collect();
+    let ids: Vec<&str> = results.iter().map(|t| &*t.id).collect();
+    let (params, types) = (params.join(", "), types.join(", "));
+    let text = format!(
+        "module @diffeo {{\n  func.func public @main({params}) -> ({types}) {{\n{}    return {} : {types}\n  }}\n}}\n",
+        without_unused(&lift.out, &ids),
+        ids.join(", ")
+    );
+    Ok(StableHlo { text, checks: lift.checks })
+}

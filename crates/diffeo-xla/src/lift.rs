@@ -1,0 +1,726 @@
+//! The walk: a program of Flat is run on values of lowering time, and writes its text as it goes.
+//!
+//! The steps of a comprehension, a reduction and a loop without carried variables are computed at once, along a dimension.
+//! Where only some steps reach a statement, a *mask* says which: values of the others are never looked at. Branches are
+//! both computed and chosen from, or a region where all steps take the same. The *state* is what statements change: the
+//! first failed check with its operands, and the accumulators.
+
+use crate::emit::union;
+use crate::place::{product, Place};
+use crate::value::{AccView, Affine, Check, CheckKind, Dim, Table, Tensor, TextPart, Val};
+use crate::{Reason, Refusal};
+use diffeo_array::ir::walk::statements;
+use diffeo_array::ir::{
+    self, Atom, Block, Elem, FlatTy, FunctionId, Module, Op, SiteId, Stmt, Stop, Var,
+};
+use diffeo_calculus::prim::{Comparison, IntOp};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+pub(crate) type Outcome<T> = Result<T, Box<Refusal>>;
+
+/// How many operands of a failed check are kept.
+pub(crate) const OPERANDS: usize = 4;
+
+pub(crate) struct Lift<'m> {
+    pub module: &'m Module,
+    pub out: String,
+    pub depth: usize,
+    pub names: usize,
+    /// By the name of a reshaped tensor, what it was, and its sizes.
+    pub reshaped: HashMap<Rc<str>, (Rc<str>, Vec<i64>)>,
+    /// The sizes of all dimensions.
+    pub sizes: Vec<i64>,
+    /// The dimensions whose steps are being computed.
+    pub open: Vec<Dim>,
+    /// The steps that get here, a Bool.
+    pub mask: Option<Val>,
+    pub state: Vec<Tensor>,
+    /// By state, the dimensions that were open where it was made: each of their steps has its own.
+    pub scopes: Vec<Vec<Dim>>,
+    pub checks: Vec<Check>,
+    pub calls: Vec<FunctionId>,
+    pub env: Vec<Option<Val>>,
+    pub site: SiteId,
+}
+
+/// The type of the elements of a value.
+pub(crate) fn elem(ty: &FlatTy) -> Elem {
+    match ty {
+        FlatTy::Real | FlatTy::Acc(_) => Elem::Real,
+        FlatTy::Bool => Elem::Bool,
+        FlatTy::Text => Elem::Text,
+        FlatTy::Array(elem, _) => *elem,
+        FlatTy::Int | FlatTy::Box(_) | FlatTy::Stack(_) => Elem::Int,
+    }
+}
+
+impl<'m> Lift<'m> {
+    pub fn new(module: &'m Module) -> Lift<'m> {
+        Lift {
+            module,
+            out: String::new(),
+            depth: 2,
+            names: 0,
+            reshaped: HashMap::new(),
+            sizes: Vec::new(),
+            open: Vec::new(),
+            mask: None,
+            state: Vec::new(),
+            scopes: Vec::new(),
+            checks: Vec::new(),
+            calls: Vec::new(),
+            env: Vec::new(),
+            site: SiteId(0),
+        }
+    }
+
+    pub fn refuse(&self, reason: Reason) -> Box<Refusal> {
+        Box::new(Refusal { site: self.site, reason })
+    }
+
+    pub fn new_dim(&mut self, size: i64) -> Dim {
+        self.sizes.push(size);
+        self.sizes.len() as Dim - 1
+    }
+
+    /// The results of the entry, the number of the first failed check and its operands.
+    pub fn entry(&mut self, arguments: Vec<Val>) -> Outcome<Vec<Tensor>> {
+        let none = self.int(-1);
+        let failed = self.splat(Elem::Int, "0", &[OPERANDS as i64]);
+        self.state = vec![none, failed];
+        self.scopes = vec![Vec::new(), Vec::new()];
+        let results = self.call(self.module.entry, arguments)?;
+        let types = &self.module.functions[self.module.entry.0 as usize].results;
+        let mut all = Vec::new();
+        for (value, ty) in results.iter().zip(types) {
+            match elem(ty) {
+                _ if matches!(ty, FlatTy::Box(_)) => return Err(self.refuse(Reason::Boxes)),
+                Elem::Text => return Err(self.refuse(Reason::Texts)),
+                Elem::Box(_) => return Err(self.refuse(Reason::Boxes)),
+                of => all.push(self.tensor(value, of)),
+            }
+        }
+        all.extend(self.state[..2].iter().cloned());
+        Ok(all)
+    }
+
+    pub fn call(&mut self, function: FunctionId, arguments: Vec<Val>) -> Outcome<Vec<Val>> {
+        let f = &self.module.functions[function.0 as usize];
+        if self.calls.contains(&function) {
+            return Err(self.refuse(Reason::Recursion(f.shown.clone())));
+        }
+        let mut env = vec![None; f.vars.len()];
+        for (param, value) in f.params.iter().zip(arguments) {
+            env[param.0 as usize] = Some(value);
+        }
+        self.calls.push(function);
+        let outer = std::mem::replace(&mut self.env, env);
+        let results = self.block(&f.body);
+        self.env = outer;
+        self.calls.pop();
+        results
+    }
+
+    /// The type of a variable of the function at hand.
+    pub fn elem_of(&self, var: Var) -> Elem {
+        let function = self.calls.last().copied().unwrap_or(self.module.entry);
+        elem(&self.module.functions[function.0 as usize].vars[var.0 as usize].ty)
+    }
+
+    pub fn value(&self, atom: &Atom) -> Val {
+        match atom {
+            Atom::Var(var) => self.env[var.0 as usize].clone().unwrap_or(Val::Unused),
+            Atom::Real(x) => Val::Real(*x),
+            Atom::Int(n) => Val::int(*n),
+            Atom::Bool(b) => Val::bool(*b),
+            Atom::Unused(FlatTy::Real) => Val::Real(0.0),
+            Atom::Unused(_) => Val::Unused,
+        }
+    }
+
+    pub fn values(&self, atoms: &[Atom]) -> Vec<Val> {
+        atoms.iter().map(|atom| self.value(atom)).collect()
+    }
+
+    pub fn array(&mut self, atom: &Atom) -> Outcome<Tensor> {
+        match self.value(atom) {
+            Val::Tensor(t) => Ok(t),
+            Val::Table(table) => Ok(self.table(&table)),
+            _ => Err(self.refuse(Reason::Size)),
+        }
+    }
+
+    pub fn acc(&self, atom: &Atom) -> Outcome<AccView> {
+        match self.value(atom) {
+            Val::Acc(view) => Ok(view),
+            _ => Err(self.refuse(Reason::Stacks)),
+        }
+    }
+
+    pub fn known_int(&self, atom: &Atom, reason: Reason) -> Outcome<i64> {
+        self.value(atom).known().ok_or_else(|| self.refuse(reason))
+    }
+
+    pub fn block(&mut self, block: &Block) -> Outcome<Vec<Val>> {
+        for stmt in &block.stmts {
+            self.stmt(stmt)?;
+        }
+        Ok(self.values(&block.results))
+    }
+
+    pub fn define(&mut self, vars: &[Var], values: Vec<Val>) {
+        for (var, value) in vars.iter().zip(values) {
+            self.env[var.0 as usize] = Some(value);
+        }
+    }
+
+    pub fn stmt(&mut self, stmt: &Stmt) -> Outcome<()> {
+        self.site = stmt.site;
+        let values = self.op(stmt)?;
+        self.define(&stmt.results, values);
+        Ok(())
+    }
+
+    pub fn op(&mut self, stmt: &Stmt) -> Outcome<Vec<Val>> {
+        let one = |value: Val| Ok(vec![value]);
+        match &stmt.op {
+            Op::Real(op, xs) => {
+                let xs = self.values(xs);
+                self.real_op(*op, &xs).and_then(one)
+            }
+            Op::PowInt(x, n) => {
+                let (x, n) = (self.value(x), self.value(n));
+                one(self.pow_int(&x, &n))
+            }
+            Op::Int(op, xs) => {
+                let xs = self.values(xs);
+                self.int_op(*op, &xs, false).and_then(one)
+            }
+            Op::IntFits(op, xs) => {
+                let xs = self.values(xs);
+                self.int_op(*op, &xs, true).and_then(one)
+            }
+            Op::Compare(how, of, a, b) => {
+                let (a, b) = (self.value(a), self.value(b));
+                self.comparison(*how, *of, &a, &b).and_then(one)
+            }
+            Op::Not(a) => {
+                let a = self.value(a);
+                one(self.not(&a))
+            }
+            Op::And(a, b) => {
+                let (a, b) = (self.value(a), self.value(b));
+                one(self.and(&a, &b))
+            }
+            Op::Or(a, b) => {
+                let (a, b) = (self.value(a), self.value(b));
+                one(self.or(&a, &b))
+            }
+            Op::Select(cond, a, b) => {
+                let (cond, a, b) = (self.value(cond), self.value(a), self.value(b));
+                let elem = self.elem_of(stmt.results[0]);
+                self.choose(&cond, &a, &b, elem).and_then(one)
+            }
+            Op::ToReal(n) => match self.value(n) {
+                n if n.known().is_some() => one(Val::Real(n.known().unwrap_or(0) as f64)),
+                n => {
+                    let n = self.ints(&n);
+                    one(Val::Tensor(self.convert(&n, Elem::Real)))
+                }
+            },
+            Op::Round(how, x) => {
+                let x = self.value(x);
+                self.round_op(*how, &x, false).and_then(one)
+            }
+            Op::RoundFits(how, x) => {
+                let x = self.value(x);
+                self.round_op(*how, &x, true).and_then(one)
+            }
+            Op::IsNan(x) => {
+                let x = self.value(x);
+                let x = self.tensor(&x, Elem::Real);
+                one(Val::Tensor(self.compare("NE", &x, &x)))
+            }
+
+            Op::Text(text) => one(Val::Text(vec![TextPart::Text(text.clone())])),
+            Op::AppendText(a, b) => match (self.value(a), self.value(b)) {
+                (Val::Text(mut a), Val::Text(b)) => {
+                    a.extend(b);
+                    one(Val::Text(a))
+                }
+                _ => Err(self.refuse(Reason::Texts)),
+            },
+            Op::Show(_, x) => one(Val::Text(vec![TextPart::Shown(self.value(x))])),
+            Op::TextOp(..) => Err(self.refuse(Reason::Texts)),
+
+            Op::Check(check) => {
+                self.checked(check)?;
+                Ok(Vec::new())
+            }
+            Op::Stop(stop) => {
+                let kind = match stop {
+                    Stop::Fail(message) => {
+                        let (pieces, operands) = self.message(message)?;
+                        (CheckKind::Fail(pieces), operands)
+                    }
+                    Stop::Shape { what, difference } => {
+                        let (pieces, operands) = self.message(difference)?;
+                        (CheckKind::Shape(what.clone(), pieces), operands)
+                    }
+                    Stop::Nan => (CheckKind::Nan, Vec::new()),
+                    Stop::Order => (CheckKind::Order, Vec::new()),
+                };
+                self.check(&Val::bool(false), kind.0, &kind.1)?;
+                Ok(vec![Val::Unused; stmt.results.len()])
+            }
+            Op::Trace(..) | Op::Warn(..) => Err(self.refuse(Reason::Prints)),
+            Op::Progress(..) => Ok(Vec::new()),
+
+            Op::Dim(array, axis) => {
+                let shape = match self.value(array) {
+                    Val::Tensor(t) => t.shape,
+                    Val::Table(table) => table.shape,
+                    _ => return Err(self.refuse(Reason::Size)),
+                };
+                one(Val::int(shape.get(*axis as usize).copied().unwrap_or(0)))
+            }
+            Op::Get(array, indices) => self.get(array, indices).and_then(one),
+            Op::Slice { array, lo, hi } => {
+                let (lo, hi) = (self.value(lo), self.value(hi));
+                let t = self.array(array)?;
+                let length = self.difference(&hi, &lo)?;
+                let rows = self.new_dim(length);
+                let place = self.place(&[lo], &t.shape[..1]);
+                let place = self.further(&place, &Affine::index(rows));
+                let taken = self.take(&t, &place, &t.shape[1..]);
+                let taken = self.broadcast_to_end(&taken, rows);
+                let mut shape = vec![length];
+                shape.extend(&t.shape[1..]);
+                let dims = taken.dims[..taken.dims.len() - 1].to_vec();
+                one(Val::Tensor(Tensor { dims, shape, ..taken }))
+            }
+            Op::Update { array, indices, value } => {
+                self.update(array, indices, value).and_then(one)
+            }
+            Op::Elements(of, elements) => {
+                let values = self.values(elements);
+                self.elements(*of, &values).and_then(one)
+            }
+            Op::Rows(rows) => {
+                let mut parts = Vec::new();
+                for row in rows {
+                    let t = self.array(row)?;
+                    let mut shape = vec![1];
+                    shape.extend(&t.shape);
+                    parts.push(self.reshape(&t, t.dims.clone(), shape));
+                }
+                let mut shape = parts[0].shape.clone();
+                shape[0] = parts.len() as i64;
+                one(Val::Tensor(self.concatenate(&parts, 0, shape)))
+            }
+            Op::Empty(Elem::Text | Elem::Box(_), _) => Err(self.refuse(Reason::Boxes)),
+            Op::Empty(of, rank) => one(Val::Tensor(self.zeros(*of, &vec![0; *rank as usize]))),
+            Op::Append(a, b) => {
+                let (a, b) = (self.array(a)?, self.array(b)?);
+                if a.shape[0] == 0 || b.shape[0] == 0 {
+                    return one(Val::Tensor(if a.shape[0] == 0 { b } else { a }));
+                }
+                if a.shape[1..] != b.shape[1..] {
+                    return Err(self.refuse(Reason::Size));
+                }
+                let mut shape = a.shape.clone();
+                shape[0] += b.shape[0];
+                one(Val::Tensor(self.concatenate(&[a, b], 0, shape)))
+            }
+            Op::Reshape(array, sizes) => {
+                let mut shape = Vec::new();
+                for size in sizes {
+                    shape.push(self.known_int(size, Reason::Size)?);
+                }
+                let t = self.array(array)?;
+                if product(&t.shape) != product(&shape) {
+                    return Err(self.refuse(Reason::Size));
+                }
+                one(Val::Tensor(self.reshape(&t, t.dims.clone(), shape)))
+            }
+            Op::ArgSort(_) => Err(self.refuse(Reason::Operation("sort"))),
+            Op::New(..) | Op::Tag(_) | Op::Field { .. } => Err(self.refuse(Reason::Boxes)),
+
+            Op::If { cond, then, otherwise } => {
+                let cond = self.value(cond);
+                self.branch(&cond, &stmt.results, &mut |lift| lift.block(then), &mut |lift| {
+                    lift.block(otherwise)
+                })
+            }
+            Op::Switch { on, arms, default } => {
+                let on = self.value(on);
+                self.switch(&on, arms, default.as_ref(), &stmt.results)
+            }
+            Op::For { count, index, carried, body } => {
+                let count = self.value(count);
+                match carried.is_empty() && !reads_state(body) {
+                    true => {
+                        self.steps(&count, *index, |lift| lift.block(body))?;
+                        Ok(Vec::new())
+                    }
+                    false => self.for_loop(&count, *index, carried, body),
+                }
+            }
+            Op::While { carried, cond, body } => self.while_loop(carried, cond, body),
+            Op::Build { count, index, body } => {
+                let count = self.value(count);
+                let count = count.known().ok_or_else(|| self.refuse(Reason::Ragged))?.max(0);
+                let known = Val::int(count);
+                let (dim, values) = self.steps(&known, *index, |lift| lift.block(body))?;
+                let mut all = Vec::new();
+                for (value, var) in values.iter().zip(&stmt.results) {
+                    all.push(self.built(value, self.elem_of(*var), dim)?);
+                }
+                Ok(all)
+            }
+            Op::Reduce { how, count, index, body } => {
+                let count = self.value(count);
+                self.reduction(how, &count, *index, body)
+            }
+            Op::Call(function, arguments) => {
+                let arguments = self.values(arguments);
+                self.call(*function, arguments)
+            }
+            Op::Constant(constant) => {
+                self.call(self.module.constants[constant.0 as usize].init, Vec::new())
+            }
+
+            Op::AccNew(sizes) => {
+                let mut shape = Vec::new();
+                for size in sizes {
+                    // Of rows that nothing determines, there are none.
+                    shape.push(self.known_int(size, Reason::Size)?.max(0));
+                }
+                let zeros = self.reals(0.0, &[product(&shape)]);
+                self.state.push(zeros);
+                self.scopes.push(self.open.clone());
+                let root = self.state.len() - 1;
+                one(Val::Acc(AccView { root, offset: Box::new(Val::int(0)), shape }))
+            }
+            Op::AccAdd(acc, indices, value) => {
+                let (acc, indices) = (self.acc(acc)?, self.values(indices));
+                let place = self.acc_place(&acc, &indices)?;
+                let value = self.value(value);
+                let value = self.tensor(&value, Elem::Real);
+                self.add(&acc, &place, &value)?;
+                Ok(Vec::new())
+            }
+            Op::AccAddArray(acc, array) => {
+                let acc = self.acc(acc)?;
+                let place = self.acc_place(&acc, &[])?;
+                let value = self.array(array)?;
+                self.add(&acc, &place, &value)?;
+                Ok(Vec::new())
+            }
+            Op::AccRead(acc, indices) => {
+                let (acc, indices) = (self.acc(acc)?, self.values(indices));
+                let place = self.acc_place(&acc, &indices)?;
+                let state = self.state[acc.root].clone();
+                one(Val::Tensor(self.take(&state, &place, &[])))
+            }
+            Op::AccTake(acc, indices) => {
+                let (acc, indices) = (self.acc(acc)?, self.values(indices));
+                let place = self.acc_place(&acc, &indices)?;
+                let state = self.state[acc.root].clone();
+                let taken = self.take(&state, &place, &[]);
+                let back = self.each("negate", std::slice::from_ref(&taken));
+                self.add(&acc, &place, &back)?;
+                one(Val::Tensor(taken))
+            }
+            Op::AccView(acc, indices) => {
+                let (acc, indices) = (self.acc(acc)?, self.values(indices));
+                let offset = self.acc_offset(&acc, &indices)?;
+                let shape = acc.shape[indices.len()..].to_vec();
+                one(Val::Acc(AccView { offset: Box::new(offset), shape, ..acc }))
+            }
+            Op::AccSlice { acc, lo, hi } => {
+                let (acc, lo, hi) = (self.acc(acc)?, self.value(lo), self.value(hi));
+                let length = self.difference(&hi, &lo)?;
+                let offset = self.acc_offset(&acc, &[lo])?;
+                let mut shape = acc.shape.clone();
+                shape[0] = length;
+                one(Val::Acc(AccView { offset: Box::new(offset), shape, ..acc }))
+            }
+            Op::AccReshape(acc, sizes) => {
+                let acc = self.acc(acc)?;
+                let mut shape = Vec::new();
+                for size in sizes {
+                    shape.push(self.known_int(size, Reason::Size)?);
+                }
+                one(Val::Acc(AccView { shape, ..acc }))
+            }
+            Op::AccGet(acc) => {
+                let acc = self.acc(acc)?;
+                let state = self.state[acc.root].clone();
+                let place = self.place(&[(*acc.offset).clone()], &[1]);
+                one(Val::Tensor(self.take(&state, &place, &[]).clone())).and_then(|scalar| {
+                    if acc.shape.is_empty() {
+                        return Ok(scalar);
+                    }
+                    let (window, whole) = (product(&acc.shape), state.shape[0]);
+                    let found = match acc.offset.known() {
+                        Some(0) if window == whole => state.clone(),
+                        _ => {
+                            let rows = self.new_dim(window);
+                            let place = self.further(&place, &Affine::index(rows));
+                            let taken = self.take(&state, &place, &[]);
+                            let taken = self.broadcast_to_end(&taken, rows);
+                            let dims = taken.dims[..taken.dims.len() - 1].to_vec();
+                            Tensor { dims, shape: vec![window], ..taken }
+                        }
+                    };
+                    let dims = found.dims.clone();
+                    one(Val::Tensor(self.reshape(&found, dims, acc.shape.clone())))
+                })
+            }
+            Op::StackNew(_) | Op::Push(..) | Op::StackLen(_) | Op::StackGet(..) => {
+                Err(self.refuse(Reason::Stacks))
+            }
+        }
+    }
+
+    /// The tensor with a dimension that is larger than all of its own, if it has it not yet.
+    pub fn broadcast_to_end(&mut self, t: &Tensor, dim: Dim) -> Tensor {
+        let dims = union([&t.dims[..], &[dim]].into_iter());
+        self.broadcast(t, &dims)
+    }
+
+    /// How far it is from one place to another, which has to be known.
+    pub fn difference(&mut self, hi: &Val, lo: &Val) -> Outcome<i64> {
+        let length = match (hi, lo) {
+            (Val::Int(hi), Val::Int(lo)) => hi.plus(-1, lo).map(Val::Int).and_then(|d| d.known()),
+            _ => None,
+        };
+        length.map(|n| n.max(0)).ok_or_else(|| self.refuse(Reason::Size))
+    }
+
+    pub fn get(&mut self, array: &Atom, indices: &[Atom]) -> Outcome<Val> {
+        let indices = self.values(indices);
+        if let Val::Table(table) = self.value(array) {
+            if let Some(value) = self.get_known(&table, &indices) {
+                return Ok(value);
+            }
+        }
+        let t = self.array(array)?;
+        let place = self.place(&indices, &t.shape[..indices.len()]);
+        let window = t.shape[indices.len()..].to_vec();
+        Ok(Val::Tensor(self.take(&t, &place, &window)))
+    }
+
+    /// An element of known numbers at a known place.
+    pub fn get_known(&mut self, table: &Table, indices: &[Val]) -> Option<Val> {
+        if !table.dims.is_empty() || table.shape.len() != indices.len() {
+            return None;
+        }
+        let tables: Vec<Table> =
+            indices.iter().map(|index| self.known_table(index)).collect::<Option<_>>()?;
+        let dims = union(tables.iter().map(|table| &table.dims[..]));
+        let all: Vec<Vec<i64>> = tables.iter().map(|t| self.widened(t, &dims)).collect();
+        let lanes = product(&self.sizes_of(&dims, &[])) as usize;
+        let at = |lane: usize| {
+            let mut place = 0;
+            for (indices, size) in all.iter().zip(&table.shape) {
+                let index = indices[lane];
+                // Steps that do not get here may be anywhere.
+                if !(0..*size).contains(&index) {
+                    return 0;
+                }
+                place = place * size + index;
+            }
+            table.data[place as usize]
+        };
+        let data = Rc::new((0..lanes).map(at).collect());
+        Some(self.of_table(Table { elem: table.elem, dims, shape: Vec::new(), data }))
+    }
+
+    pub fn update(&mut self, array: &Atom, indices: &[Atom], value: &Atom) -> Outcome<Val> {
+        let (t, indices, value) = (self.array(array)?, self.values(indices), self.value(value));
+        let value = self.tensor(&value, t.elem);
+        let window = product(&t.shape[indices.len()..]);
+        let rows = product(&t.shape[..indices.len()]);
+        let place = self.place(&indices, &t.shape[..indices.len()]);
+        let uniform = match &place {
+            Place::Affine(affine) if affine.terms.is_empty() => Some(self.int(affine.constant)),
+            Place::From(base, affine) if affine.terms.is_empty() => {
+                let constant = self.int(affine.constant);
+                Some(self.each("add", &[base.clone(), constant]))
+            }
+            _ => None,
+        };
+        if let Some(start) = uniform {
+            let dims = union([&t.dims[..], &value.dims].into_iter());
+            let (wide, part) = (self.broadcast(&t, &dims), self.broadcast(&value, &dims));
+            let flat = self.reshape(&wide, dims.clone(), vec![rows * window]);
+            let part = self.reshape(&part, dims.clone(), vec![window]);
+            let width = self.int(window);
+            let start = self.each("multiply", &[start, width]);
+            let found = self.dynamic_update(&flat, &part, &start);
+            return Ok(Val::Tensor(self.reshape(&found, dims, t.shape.clone())));
+        }
+        // Each step changes its own: all rows are compared with the place.
+        let row = self.new_dim(rows);
+        let at = match &place {
+            Place::Affine(affine) => Val::Int(affine.clone()),
+            Place::From(base, affine) => {
+                let affine = self.ints(&Val::Int(affine.clone()));
+                Val::Tensor(self.each("add", &[base.clone(), affine]))
+            }
+            Place::Any(t) => Val::Tensor(t.clone()),
+        };
+        let (at, here) = (self.ints(&at), self.iota(row));
+        let is_here = self.compare("EQ", &at, &here);
+        let folded = self.reshape(&t, t.dims.clone(), vec![rows * window]);
+        let within = self.new_dim(window);
+        let mut dims = folded.dims.clone();
+        dims.extend([row, within]);
+        let folded = self.reshape(&folded, dims, Vec::new());
+        let mut dims = value.dims.clone();
+        dims.push(within);
+        let value = self.reshape(&value, dims, Vec::new());
+        let found = self.select(&is_here, &value, &folded);
+        let all = union([&found.dims[..], &[row, within]].into_iter());
+        let found = self.broadcast(&found, &all);
+        let dims = found.dims[..found.dims.len() - 2].to_vec();
+        Ok(Val::Tensor(self.reshape(&found, dims, t.shape.clone())))
+    }
+
+    pub fn elements(&mut self, of: Elem, values: &[Val]) -> Outcome<Val> {
+        if matches!(of, Elem::Text | Elem::Box(_)) {
+            return Err(self.refuse(Reason::Boxes));
+        }
+        let known: Option<Vec<i64>> = values.iter().map(Val::known).collect();
+        if let Some(data) = known.filter(|_| of != Elem::Real) {
+            let shape = vec![data.len() as i64];
+            return Ok(Val::Table(Table { elem: of, dims: Vec::new(), shape, data: data.into() }));
+        }
+        let mut parts = Vec::new();
+        for value in values {
+            let t = self.tensor(value, of);
+            parts.push(self.reshape(&t, t.dims.clone(), vec![1]));
+        }
+        Ok(Val::Tensor(self.concatenate(&parts, 0, vec![values.len() as i64])))
+    }
+
+    /// The steps of a loop, computed at once: the dimension, and what they give.
+    pub fn steps<R>(
+        &mut self,
+        count: &Val,
+        index: Var,
+        body: impl FnOnce(&mut Self) -> Outcome<R>,
+    ) -> Outcome<(Dim, R)> {
+        let most = match self.known_table(count) {
+            Some(table) => table.data.iter().copied().max().unwrap_or(0).max(0),
+            None => return Err(self.refuse(Reason::Size)),
+        };
+        let dim = self.new_dim(most);
+        let at = Val::Int(Affine::index(dim));
+        let outer = self.mask.clone();
+        if count.known().is_none() {
+            let reached = self.comparison(Comparison::Lt, ir::Scalar::Int, &at, count)?;
+            self.narrow(&reached);
+        }
+        self.env[index.0 as usize] = Some(at);
+        self.open.push(dim);
+        let (roots, site) = (self.state.len(), self.site);
+        let found = body(self);
+        self.open.pop();
+        self.mask = outer;
+        self.site = site;
+        self.state.truncate(roots);
+        self.scopes.truncate(roots);
+        Ok((dim, found?))
+    }
+
+    pub fn narrow(&mut self, by: &Val) {
+        self.mask = Some(match self.mask.take() {
+            Some(mask) => self.and(&mask, by),
+            None => by.clone(),
+        });
+    }
+
+    /// The array of the values along a dimension.
+    pub fn built(&mut self, value: &Val, elem: Elem, dim: Dim) -> Outcome<Val> {
+        let size = self.sizes[dim as usize];
+        if let Some(table) = self.known_table(value).filter(|_| elem != Elem::Real) {
+            let mut dims = union([&table.dims[..], &[dim]].into_iter());
+            let data = Rc::new(self.widened(&table, &dims));
+            dims.pop();
+            let mut shape = vec![size];
+            shape.extend(&table.shape);
+            return Ok(Val::Table(Table { elem, dims, shape, data }));
+        }
+        if matches!(elem, Elem::Text | Elem::Box(_)) {
+            return Err(self.refuse(Reason::Boxes));
+        }
+        let t = self.tensor(value, elem);
+        let t = self.broadcast_to_end(&t, dim);
+        let mut shape = vec![size];
+        shape.extend(&t.shape);
+        let dims = t.dims[..t.dims.len() - 1].to_vec();
+        Ok(Val::Tensor(Tensor { dims, shape, ..t }))
+    }
+
+    // Accumulators
+
+    pub fn acc_offset(&mut self, acc: &AccView, indices: &[Val]) -> Outcome<Val> {
+        let mut offset = (*acc.offset).clone();
+        for (i, index) in indices.iter().enumerate() {
+            let stride = Val::int(product(&acc.shape[i + 1..]));
+            let step = self.int_op(IntOp::Mul, &[index.clone(), stride], true)?;
+            offset = self.int_op(IntOp::Add, &[offset, step], true)?;
+        }
+        Ok(offset)
+    }
+
+    pub fn acc_place(&mut self, acc: &AccView, indices: &[Val]) -> Outcome<Place> {
+        let offset = self.acc_offset(acc, indices)?;
+        Ok(self.place(&[offset], &[1]))
+    }
+
+    /// Adds to an accumulator, in the steps that get here.
+    pub fn add(&mut self, acc: &AccView, place: &Place, value: &Tensor) -> Outcome<()> {
+        let mut value = value.clone();
+        if let Some(mask) = self.mask.clone() {
+            let mask = self.tensor(&mask, Elem::Bool);
+            let zero = self.reals(0.0, &value.shape);
+            value = self.select(&mask, &value, &zero);
+        }
+        self.add_at(acc.root, place, &value);
+        Ok(())
+    }
+}
+
+/// Whether the steps of a block look at what earlier ones have added: at accumulators from outside of it.
+fn reads_state(block: &Block) -> bool {
+    // Statements come in order, so an accumulator is known before its views.
+    let mut own: Vec<Var> = Vec::new();
+    let mut found = false;
+    statements(block, &mut |stmt| {
+        let is_own = |atom: &Atom, own: &[Var]| matches!(atom, Atom::Var(v) if own.contains(v));
+        match &stmt.op {
+            Op::AccNew(_) => own.extend(&stmt.results),
+            Op::AccView(acc, _) | Op::AccSlice { acc, .. } | Op::AccReshape(acc, _)
+                if is_own(acc, &own) =>
+            {
+                own.extend(&stmt.results);
+            }
+            Op::For { carried, .. } | Op::While { carried, .. } => {
+                let passed = carried.iter().filter(|c| is_own(&c.init, &own)).map(|c| c.param);
+                let passed: Vec<Var> = passed.collect();
+                own.extend(passed);
+            }
+            Op::AccRead(acc, _) | Op::AccTake(acc, _) | Op::AccGet(acc) => {
+                found |= !is_own(acc, &own);
+            }
+            Op::Push(..) | Op::StackGet(..) | Op::StackLen(_) | Op::Call(..) => found = true,
+            _ => {}
+        }
+    });
+    found
+}

@@ -1,0 +1,400 @@
+//! Elements of arrays and accumulators by their place in row-major order.
+//!
+//! A place that is affine in dimensions is read by cutting and folding the array, and written by the inverse, so that XLA
+//! can fuse and partition it: `xs[i * columns + j]` is a reshape. Other places are gathered and scattered.
+
+use crate::emit::union;
+use crate::lift::Lift;
+use crate::value::{Affine, Dim, Tensor, Val};
+use diffeo_array::ir::Elem;
+
+/// A place in row-major order.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// Known but for dimensions.
+    Affine(Affine),
+    /// As many behind a place that is the same in all dimensions and known when it runs.
+    From(Tensor, Affine),
+    /// Any other.
+    Any(Tensor),
+}
+
+/// How many elements there are.
+pub(crate) fn product(sizes: &[i64]) -> i64 {
+    sizes.iter().product()
+}
+
+/// A term of an affine place: the dimension, how far a step goes, how many there are.
+type Term = (Dim, i64, i64);
+
+impl Lift<'_> {
+    /// The place of indices into an array of these sizes, in rows.
+    pub fn place(&mut self, indices: &[Val], sizes: &[i64]) -> Place {
+        let (mut affine, mut base, mut others) = (Affine::default(), None, Vec::new());
+        for (i, index) in indices.iter().enumerate() {
+            let stride = product(&sizes[i + 1..indices.len()]);
+            match index {
+                Val::Int(index) => match affine.plus(stride, index) {
+                    Some(sum) => affine = sum,
+                    None => others.push((index.clone().into(), stride)),
+                },
+                Val::Tensor(t) if t.dims.is_empty() => {
+                    let step = self.times(t, stride);
+                    base = Some(match base {
+                        Some(base) => self.each("add", &[base, step]),
+                        None => step,
+                    });
+                }
+                other => others.push((other.clone(), stride)),
+            }
+        }
+        if others.is_empty() {
+            return match base {
+                Some(base) => Place::From(base, affine),
+                None => Place::Affine(affine),
+            };
+        }
+        let mut sum = self.ints(&affine.into());
+        for (index, stride) in others {
+            let index = self.ints(&index);
+            let step = self.times(&index, stride);
+            sum = self.each("add", &[sum, step]);
+        }
+        if let Some(base) = base {
+            sum = self.each("add", &[sum, base]);
+        }
+        Place::Any(sum)
+    }
+
+    fn times(&mut self, t: &Tensor, factor: i64) -> Tensor {
+        if factor == 1 {
+            return t.clone();
+        }
+        let factor = self.int(factor);
+        self.each("multiply", &[t.clone(), factor])
+    }
+
+    /// The place as a tensor.
+    fn place_tensor(&mut self, place: &Place) -> Tensor {
+        match place {
+            Place::Affine(affine) => self.ints(&affine.clone().into()),
+            Place::From(base, affine) => {
+                let affine = self.ints(&affine.clone().into());
+                self.each("add", &[base.clone(), affine])
+            }
+            Place::Any(t) => t.clone(),
+        }
+    }
+
+    /// The place further on by an affine number of elements.
+    pub fn further(&mut self, place: &Place, by: &Affine) -> Place {
+        match place {
+            Place::Affine(affine) => match affine.plus(1, by) {
+                Some(sum) => Place::Affine(sum),
+                None => Place::Any(self.place_tensor(place)),
+            },
+            Place::From(base, affine) => match affine.plus(1, by) {
+                Some(sum) => Place::From(base.clone(), sum),
+                None => Place::Any(self.place_tensor(place)),
+            },
+            Place::Any(t) => {
+                let by = self.ints(&by.clone().into());
+                Place::Any(self.each("add", &[t.clone(), by]))
+            }
+        }
+    }
+
+    /// New dimensions for the sizes of an array, and the place of its elements.
+    fn virtual_dims(&mut self, sizes: &[i64]) -> (Vec<Dim>, Affine) {
+        let mut place = Affine::default();
+        let mut dims = Vec::new();
+        for (i, size) in sizes.iter().enumerate() {
+            let dim = self.new_dim(*size);
+            dims.push(dim);
+            place.terms.push((dim, product(&sizes[i + 1..])));
+        }
+        (dims, place)
+    }
+
+    /// The rows of these sizes at a place in rows of an array.
+    pub fn take(&mut self, t: &Tensor, place: &Place, window: &[i64]) -> Tensor {
+        let whole = product(&t.shape);
+        let width = product(window);
+        if whole == 0 || width == 0 {
+            // Nothing is there, so no step gets here.
+            return self.zeros(t.elem, window);
+        }
+        let affine = match place {
+            Place::Affine(affine) => Some((None, affine)),
+            Place::From(base, affine) => Some((Some(base), affine)),
+            Place::Any(_) => None,
+        };
+        if let Some((base, affine)) = affine {
+            let (virtual_dims, within) = self.virtual_dims(window);
+            let scaled = Affine::default().plus(width, affine).and_then(|a| a.plus(1, &within));
+            let overlap = affine.terms.iter().any(|(dim, _)| t.dims.contains(dim));
+            if let Some(scaled) = scaled.filter(|_| !overlap) {
+                let flat = self.reshape(t, t.dims.clone(), vec![whole]);
+                let found = match base {
+                    None => self.take_affine(&flat, &scaled),
+                    Some(base) => {
+                        let base = self.times(base, width);
+                        self.take_from(&flat, &base, &scaled)
+                    }
+                };
+                if let Some(found) = found {
+                    let mut dims = union([&found.dims[..], &virtual_dims].into_iter());
+                    let found = self.broadcast(&found, &dims);
+                    dims.truncate(dims.len() - virtual_dims.len());
+                    return Tensor { dims, shape: window.to_vec(), ..found };
+                }
+            }
+        }
+        let at = self.place_tensor(place);
+        self.take_any(t, &at, window)
+    }
+
+    fn take_from(&mut self, flat: &Tensor, base: &Tensor, affine: &Affine) -> Option<Tensor> {
+        let (low, span) = self.extent(affine);
+        let length = flat.shape[0];
+        let flat = if span > length { self.pad(flat, 0, span - length) } else { flat.clone() };
+        let low_tensor = self.int(low);
+        let start = self.each("add", &[base.clone(), low_tensor]);
+        let part = self.dynamic_slice(&flat, &start, span);
+        self.take_affine(&part, &affine.plus(1, &Affine::known(-low))?)
+    }
+
+    /// The lowest value, and how many there are from that to the largest.
+    fn extent(&self, affine: &Affine) -> (i64, i64) {
+        let (mut low, mut span) = (affine.constant, 1);
+        for (dim, a) in &affine.terms {
+            let last = a * (self.sizes[*dim as usize] - 1).max(0);
+            low += last.min(0);
+            span += last.abs();
+        }
+        (low, span)
+    }
+
+    /// The terms by falling steps, all forward, with the first place; and the dimensions that run backward. None if
+    /// numbers of different steps meet.
+    fn terms(&self, affine: &Affine) -> Option<(i64, Vec<Term>, Vec<Dim>)> {
+        let (mut constant, mut backward) = (affine.constant, Vec::new());
+        let mut terms: Vec<Term> = Vec::new();
+        for (dim, a) in &affine.terms {
+            let n = self.sizes[*dim as usize];
+            if *a < 0 {
+                constant += a * (n - 1);
+                backward.push(*dim);
+            }
+            terms.push((*dim, a.abs(), n));
+        }
+        terms.sort_by_key(|(dim, a, _)| (std::cmp::Reverse(*a), *dim));
+        let mut inner = 1;
+        for (_, a, n) in terms.iter().rev() {
+            if inner > *a {
+                return None;
+            }
+            inner += a * (n - 1);
+        }
+        Some((constant, terms, backward))
+    }
+
+    /// The elements of an array of one axis at affine places.
+    fn take_affine(&mut self, flat: &Tensor, affine: &Affine) -> Option<Tensor> {
+        let (constant, terms, backward) = self.terms(affine)?;
+        let own = flat.dims.len();
+        let Some((_, a, n)) = terms.first() else {
+            let one = self.cut(flat, constant, constant + 1);
+            return Some(self.reshape(&one, flat.dims.clone(), Vec::new()));
+        };
+        let mut t = self.cut(flat, constant, constant + a * n);
+        let mut shape = vec![*n, *a];
+        t = self.reshape(&t, flat.dims.clone(), shape.clone());
+        for (_, a, n) in &terms[1..] {
+            t = self.cut(&t, 0, a * n);
+            shape.pop();
+            shape.extend([*n, *a]);
+            t = self.reshape(&t, flat.dims.clone(), shape.clone());
+        }
+        t = self.cut(&t, 0, 1);
+        let dims: Vec<Dim> =
+            flat.dims.iter().copied().chain(terms.iter().map(|term| term.0)).collect();
+        t = self.reshape(&t, dims, Vec::new());
+        let axes: Vec<usize> =
+            (own..t.dims.len()).filter(|axis| backward.contains(&t.dims[*axis])).collect();
+        t = self.reverse(&t, &axes);
+        Some(self.sorted(&t))
+    }
+
+    /// An array of one axis of zeros, with the elements of a tensor at affine places. The tensor depends on all dimensions
+    /// of the place.
+    fn put_affine(&mut self, t: &Tensor, affine: &Affine, length: i64) -> Option<Tensor> {
+        let (constant, terms, backward) = self.terms(affine)?;
+        let placed: Vec<Dim> = terms.iter().map(|term| term.0).collect();
+        let own: Vec<Dim> = t.dims.iter().copied().filter(|dim| !placed.contains(dim)).collect();
+        let dims: Vec<Dim> = own.iter().chain(&placed).copied().collect();
+        let order: Vec<usize> =
+            dims.iter().map(|dim| t.dims.iter().position(|d| d == dim)).collect::<Option<_>>()?;
+        let mut t = self.transpose(t, &order, dims, Vec::new());
+        let axes: Vec<usize> =
+            (own.len()..t.dims.len()).filter(|axis| backward.contains(&t.dims[*axis])).collect();
+        t = self.reverse(&t, &axes);
+        let mut shape: Vec<i64> = terms.iter().map(|term| term.2).collect();
+        shape.push(1);
+        t = self.reshape(&t, own.clone(), shape.clone());
+        for (i, (_, a, n)) in terms.iter().enumerate().rev() {
+            // Steps of `a` elements, of which the last axis has some.
+            let has = t.shape.last().copied().unwrap_or(1);
+            t = self.pad(&t, 0, a - has);
+            shape.truncate(i);
+            shape.push(a * n);
+            t = self.reshape(&t, own.clone(), shape.clone());
+        }
+        let has = t.shape.last().copied().unwrap_or(1);
+        Some(self.pad(&t, constant, length - constant - has))
+    }
+
+    /// Rows at any places.
+    fn take_any(&mut self, t: &Tensor, at: &Tensor, window: &[i64]) -> Tensor {
+        let width = product(window).max(1);
+        let rows = product(&t.shape) / width;
+        let overlap = t.dims.iter().any(|dim| at.dims.contains(dim));
+        if !overlap {
+            let mut rows_first = vec![rows];
+            rows_first.extend(window);
+            let folded = self.reshape(t, t.dims.clone(), rows_first.clone());
+            let own = t.dims.len();
+            let mut order = vec![own];
+            order.extend((0..own).chain(own + 1..own + rows_first.len()));
+            let sizes = self.sizes_of(&t.dims, &[]);
+            let mut shape = vec![rows];
+            shape.extend(sizes.iter().chain(window));
+            let operand = self.transpose(&folded, &order, Vec::new(), shape.clone());
+            let dims: Vec<Dim> = at.dims.iter().chain(&t.dims).copied().collect();
+            let found = self.gather(&operand, at, &shape[1..], dims, window.to_vec());
+            return self.sorted(&found);
+        }
+        // What depends on a dimension of the places, too, is one long array.
+        let mut all = Tensor { elem: Elem::Int, ..at.clone() };
+        let mut stride = rows;
+        for dim in t.dims.iter().rev() {
+            let index = self.iota(*dim);
+            let step = self.times(&index, stride);
+            all = self.each("add", &[all, step]);
+            stride *= self.sizes[*dim as usize];
+        }
+        let mut shape = vec![stride];
+        shape.extend(window);
+        let operand = self.reshape(t, Vec::new(), shape);
+        let dims = all.dims.clone();
+        self.gather(&operand, &all, window, dims, window.to_vec())
+    }
+
+    /// Adds an array to an accumulator from a place in elements on, once for each step of all open dimensions.
+    pub fn add_at(&mut self, root: usize, place: &Place, value: &Tensor) {
+        let (virtual_dims, within) = self.virtual_dims(&value.shape);
+        let place = self.further(place, &within);
+        let mut dims = value.dims.clone();
+        dims.extend(&virtual_dims);
+        let value = Tensor { dims, shape: Vec::new(), ..value.clone() };
+        let scope = self.scopes[root].clone();
+        let extra: Vec<Dim> = self.open.iter().copied().filter(|d| !scope.contains(d)).collect();
+        let (base, affine) = match &place {
+            Place::Affine(affine) => (None, affine.clone()),
+            Place::From(base, affine) => (Some(base.clone()), affine.clone()),
+            Place::Any(_) => return self.scatter_at(root, &place, &value, &extra),
+        };
+        let placed: Vec<Dim> = affine.terms.iter().map(|term| term.0).collect();
+        if placed.iter().any(|dim| scope.contains(dim)) {
+            return self.scatter_at(root, &place, &value, &extra);
+        }
+        // Steps that add at the same place.
+        let summed: Vec<Dim> = extra.iter().copied().filter(|dim| !placed.contains(dim)).collect();
+        let value = self.sum_over(&value, &summed);
+        let all = union([&value.dims[..], &placed].into_iter());
+        let value = self.broadcast(&value, &all);
+        let state = self.state[root].clone();
+        let length = state.shape[0];
+        let added = match base {
+            None => self
+                .put_affine(&value, &affine, length)
+                .map(|part| self.each("add", &[state, part])),
+            Some(base) => {
+                let (low, span) = self.extent(&affine);
+                let moved = affine.plus(1, &Affine::known(-low));
+                let part = moved.filter(|_| span <= length);
+                let part = part.and_then(|affine| self.put_affine(&value, &affine, span));
+                part.map(|part| {
+                    let low = self.int(low);
+                    let start = self.each("add", &[base, low]);
+                    let old = self.dynamic_slice(&state, &start, span);
+                    let new = self.each("add", &[old, part]);
+                    let state = self.broadcast(&state, &new.dims);
+                    self.dynamic_update(&state, &new, &start)
+                })
+            }
+        };
+        match added {
+            Some(state) => self.state[root] = state,
+            None => self.scatter_at(root, &place, &value, &summed_out(&extra, &summed)),
+        }
+    }
+
+    /// The sum over dimensions; as many times the value, where it does not depend on one.
+    pub fn sum_over(&mut self, value: &Tensor, over: &[Dim]) -> Tensor {
+        let missing = over.iter().filter(|dim| !value.dims.contains(dim));
+        let times: i64 = missing.map(|dim| self.sizes[*dim as usize]).product();
+        let mut value = value.clone();
+        if over.iter().any(|dim| value.dims.contains(dim)) {
+            let zero = self.real(0.0);
+            value = self.reduce_dims(&value, over, "add", &zero);
+        }
+        if times != 1 {
+            let factor = self.reals(times as f64, &value.shape);
+            value = self.each("multiply", &[value, factor]);
+        }
+        value
+    }
+
+    fn scatter_at(&mut self, root: usize, place: &Place, value: &Tensor, extra: &[Dim]) {
+        let at = self.place_tensor(place);
+        let all = union([&at.dims[..], &value.dims].into_iter());
+        let summed: Vec<Dim> = extra.iter().copied().filter(|dim| !all.contains(dim)).collect();
+        let value = self.sum_over(value, &summed);
+        let scope = self.scopes[root].clone();
+        let state = self.state[root].clone();
+        let own: Vec<Dim> = scope
+            .iter()
+            .copied()
+            .filter(|dim| all.contains(dim) || state.dims.contains(dim))
+            .collect();
+        let all = union([&all[..], &own].into_iter());
+        let (mut at, value) = (self.broadcast(&at, &all), self.broadcast(&value, &all));
+        let state = self.broadcast(&state, &own);
+        let length = state.shape[0];
+        let mut stride = length;
+        for dim in own.iter().rev() {
+            let index = self.iota(*dim);
+            let step = self.times(&index, stride);
+            at = self.each("add", &[at, step]);
+            stride *= self.sizes[*dim as usize];
+        }
+        let count = product(&self.sizes_of(&all, &[]));
+        let flat = self.reshape(&state, Vec::new(), vec![stride]);
+        let at = self.reshape(&at, Vec::new(), vec![count]);
+        let value = self.reshape(&value, Vec::new(), vec![count]);
+        let found = self.scatter(&flat, &at, &value, "add");
+        self.state[root] = self.reshape(&found, own, vec![length]);
+    }
+}
+
+/// The dimensions that are not summed yet.
+fn summed_out(extra: &[Dim], summed: &[Dim]) -> Vec<Dim> {
+    extra.iter().copied().filter(|dim| !summed.contains(dim)).collect()
+}
+
+impl From<Affine> for Val {
+    fn from(affine: Affine) -> Val {
+        Val::Int(affine)
+    }
+}

@@ -1,0 +1,175 @@
+"""Programs as StableHLO against the package's own machine code; spread over eight devices."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import diffeo
+import numpy as np
+import pytest
+import stablehlo
+from built import ROOT
+
+GRADBENCH = ROOT / "examples" / "gradbench"
+random = np.random.default_rng(0)
+normal = random.normal
+
+MIXTURE = {
+    "alpha": normal(size=5),
+    "gamma": 1.0,
+    "l": normal(size=(5, 3)),
+    "m": 0,
+    "mu": normal(size=(5, 3)),
+    "q": 0.1 * normal(size=(5, 3)),
+    "x": normal(size=(20, 3)),
+}
+NETWORK = {
+    "main_params": normal(size=(4, 12)),
+    "extra_params": normal(size=(3, 3)),
+    "state": normal(size=(4, 3)),
+    "sequence": normal(size=(4, 3)),
+}
+SCENE = {
+    "cams": normal(size=(2, 11)),
+    "x": normal(size=(4, 3)),
+    "w": normal(size=6),
+    "obs": np.stack([random.integers(0, 2, 6), random.integers(0, 4, 6)], 1),
+    "feats": normal(size=(6, 2)),
+}
+CASES = [
+    ("gmm", "objective", MIXTURE),
+    ("gmm", "jacobian", MIXTURE),
+    ("lse", "primal", {"x": normal(size=7)}),
+    ("lse", "gradient", {"x": normal(size=7)}),
+    ("llsq", "primal", {"x": normal(size=6), "n": 15}),
+    ("llsq", "gradient", {"x": normal(size=6), "n": 15}),
+    ("ode", "primal", {"x": normal(size=4), "s": 10}),
+    ("ode", "gradient", {"x": normal(size=4), "s": 10}),
+    ("kmeans", "cost", {"points": normal(size=(12, 2)), "centroids": normal(size=(3, 2))}),
+    ("lstm", "objective", NETWORK),
+    ("lstm", "jacobian", NETWORK),
+    ("ba", "objective", SCENE),
+    ("ba", "jacobian", SCENE),
+]
+
+
+def sizes(given):
+    """What `--shape` says of arguments: sizes of arrays, and Ints, which are fixed."""
+    return {
+        name: "x".join(map(str, x.shape)) if isinstance(x, np.ndarray) else x
+        for name, x in given.items()
+        if not isinstance(x, float)
+    }
+
+
+def numbers(value):
+    """All numbers of a value, records by the names of their fields."""
+    if isinstance(value, dict):
+        return np.concatenate([numbers(value[name]) for name in sorted(value)])
+    return np.ravel(np.asarray(value, dtype=float))
+
+
+@pytest.mark.parametrize(("file", "entry", "given"), CASES, ids=lambda x: x if isinstance(x, str) else "")
+def test_gradbench(file, entry, given):
+    path = GRADBENCH / f"{file}.deo"
+    text = stablehlo.lower(path, entry, sizes(given))
+    arguments = [given[name] for name in sorted(given) if not isinstance(given[name], int)]
+    results, status, _ = stablehlo.call(text, *arguments)
+    expected = numbers(getattr(diffeo.load(path), entry)(given))
+    found = np.concatenate([numbers(result) for result in results])
+    assert status == -1
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13 * np.abs(expected).max())
+
+
+SHARDED = """
+import re, sys
+import stablehlo
+text = stablehlo.lower(sys.argv[1], "jacobian", {"alpha": "5", "mu": "5x3", "q": "5x3", "l": "5x3", "x": "800x3", "m": 0})
+rows = "%arg5: tensor<800x3xf64>"
+text = text.replace(rows, rows + ' {mhlo.sharding = "{devices=[8,1]<=[8]}"}')
+program = stablehlo.compiled(text, devices=8).hlo_modules()[0].to_string()
+print(*re.findall(r" (all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter)(?:-start)?\\(", program))
+"""
+
+
+def test_a_gradient_over_rows_on_eight_devices_has_one_all_reduce():
+    """And none of the rows is sent to other devices."""
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "PYTHONPATH": str(pathlib.Path(__file__).parent)}
+    command = [sys.executable, "-c", SHARDED, GRADBENCH / "gmm.deo"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **flags})
+    assert done.stdout.split() == ["all-reduce"], done.stderr[-2000:]
+
+
+PROGRAM = """
+def pick({xs, at}: {xs: [n]Real, at: [m]Int}) -> [m]Real = [xs[i] for i in at]
+def quotient({a, b}: {a: [n]Int, b: [n]Int}) -> [n]Int = [a[i] / b[i] for i < n]
+def fall({n, x}: {n: Int, x: Real}) -> Real = loop x = x for i < n do x * 0.5
+def halve({xs}: {xs: [n]Real}) -> [n]Real =
+  [loop x = x while x > 1 do x / 2 for x in xs]
+def depth({n}: {n: Int}) -> Int = if n == 0 then 0 else 1 + depth({n = n - 1})
+def positive({xs}: {xs: [n]Real}) -> Real = sum([x for x in xs if x > 0])
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("xla") / "p.deo"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_checks_are_results(program):
+    text = stablehlo.lower(program, "pick", {"xs": "4", "at": "3"})
+    xs = np.arange(4.0)
+    (found,), status, _ = stablehlo.call(text, np.array([3, 0, 2]), xs)
+    assert status == -1 and found.tolist() == [3.0, 0.0, 2.0]
+    _, status, operands = stablehlo.call(text, np.array([1, 4, -1]), xs)
+    # The first step that failed: the index, and the length.
+    assert status >= 0 and operands[:2].tolist() == [4, 4]
+    text = stablehlo.lower(program, "quotient", {"a": "2", "b": "2"})
+    (found,), status, _ = stablehlo.call(text, np.array([-7, 7]), np.array([2, -2]))
+    assert status == -1 and found.tolist() == [-3, -3]
+    _, status, operands = stablehlo.call(text, np.array([1, 5]), np.array([1, 0]))
+    assert status >= 0 and operands[0] == 5
+
+
+def test_loops(program):
+    text = stablehlo.lower(program, "fall", {})
+    (found,), status, _ = stablehlo.call(text, 10, 1.0)
+    assert status == -1 and found == 0.5**10
+    text = stablehlo.lower(program, "halve", {"xs": "3"})
+    (found,), status, _ = stablehlo.call(text, np.array([0.5, 12.0, 5.0]))
+    assert status == -1 and found.tolist() == [0.5, 0.75, 0.625]
+
+
+SPECIAL = """
+import stats (normal_cdf)
+def main({xs}: {xs: [n]Real}) = (map(lgamma, xs), map(digamma, xs), map(erf, xs), map(erfc, xs), jacfwd(fn x -> map(erf, x))(xs), map(sinh, xs), map(cosh, xs), map(asinh, xs), map(tanh, xs), map(sigmoid, xs), map(softplus, xs), map(atan, xs), map(expm1, xs))
+"""
+
+
+def test_functions_have_their_digits(tmp_path):
+    path = tmp_path / "special.deo"
+    path.write_text(SPECIAL)
+    xs = np.array([-170.3, -20.7, -5.5, -2.3, -0.7, -1e-3, -1e-9, 1e-12, 1e-4, 0.3, 0.5, 0.9, 1.4, 1.6, 2.7, 3.5, 7.2, 19.9, 25.5, 140.0])
+    results, status, _ = stablehlo.call(stablehlo.lower(path, "main", {"xs": len(xs)}), xs)
+    expected = diffeo.load(path).function("main", engine="interp")({"xs": xs})
+    assert status == -1
+    for found, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=2e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("entry", "shapes", "message"),
+    [
+        ("depth", {}, "recursion through `depth`"),
+        ("positive", {"xs": "3"}, "no form in XLA"),
+        ("pick", {"xs": "4"}, "which sizes has `at`?"),
+        ("pick", {"xs": "4x2", "at": "3"}, "`xs` has one size, not 2"),
+        ("pick", {"xs": "4", "at": "3", "xz": "3"}, "it has at, xs"),
+    ],
+)
+def test_what_has_no_form_is_refused_with_its_place(program, entry, shapes, message):
+    said = stablehlo.lower(program, entry, shapes)
+    assert message in said, said
