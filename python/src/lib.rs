@@ -35,6 +35,7 @@ fn look_for_llvm_in(folder: std::path::PathBuf) {
 fn _diffeo(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::PyProgram>()?;
     module.add_class::<program::PyFunction>()?;
+    module.add_class::<program::StableHlo>()?;
     module.add_class::<plot::Plot>()?;
     module.add_class::<server::Server>()?;
     module.add_function(wrap_pyfunction!(look_for_llvm_in, module)?)?;

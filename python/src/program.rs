@@ -359,6 +359,17 @@ impl PyFunction {
         crate::xla::register(self.inner.clone())
     }
 
+    /// The function as a module of StableHLO for arguments of these sizes, each with those of the batch in front.
+    fn _stablehlo(
+        &self,
+        py: Python<'_>,
+        sizes: Vec<Vec<i64>>,
+        batch: Vec<i64>,
+    ) -> PyResult<StableHlo> {
+        let made = py.detach(|| self.inner.stablehlo(&sizes, &batch));
+        made.map(|module| StableHlo { module }).map_err(|why| error(py, &why))
+    }
+
     /// What it takes and gives, as nested tuples: `("tuple", (…))`, `("record", ((name, …), …))`,
     /// `("array", (size, …), scalar)`, `("Real",)`, `("other", text)`; a size that is not known is `""`.
     fn _types<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
@@ -412,4 +423,27 @@ fn described<'py>(py: Python<'py>, ty: &Type) -> PyResult<Bound<'py, PyAny>> {
         }
         _ => other()?,
     })
+}
+
+/// A function as a module of StableHLO.
+#[pyclass(frozen, module = "diffeo._diffeo")]
+pub struct StableHlo {
+    module: diffeo::XlaModule,
+}
+
+#[pymethods]
+impl StableHlo {
+    /// The text.
+    #[getter]
+    fn text(&self) -> &str {
+        self.module.text()
+    }
+
+    /// Raises the error of a check that did not hold.
+    fn check(&self, py: Python<'_>, number: i64, operands: Vec<i64>) -> PyResult<()> {
+        match self.module.error(number, &operands) {
+            Some(why) => Err(error(py, &why)),
+            None => Ok(()),
+        }
+    }
 }

@@ -107,6 +107,8 @@ def quotient({a, b}: {a: [n]Int, b: [n]Int}) -> [n]Int = [a[i] / b[i] for i < n]
 def fall({n, x}: {n: Int, x: Real}) -> Real = loop x = x for i < n do x * 0.5
 def halve({xs}: {xs: [n]Real}) -> [n]Real =
   [loop x = x while x > 1 do x / 2 for x in xs]
+def within({ns, xs}: {ns: [k]Int, xs: [n]Real}) -> [k]Real =
+  [if m > 0 then (loop x = 1.0 for i < m do x * xs[i]) else 0.0 for m in ns]
 def depth({n}: {n: Int}) -> Int = if n == 0 then 0 else 1 + depth({n = n - 1})
 def positive({xs}: {xs: [n]Real}) -> Real = sum([x for x in xs if x > 0])
 """
@@ -141,6 +143,12 @@ def test_loops(program):
     text = stablehlo.lower(program, "halve", {"xs": "3"})
     (found,), status, _ = stablehlo.call(text, np.array([0.5, 12.0, 5.0]))
     assert status == -1 and found.tolist() == [0.5, 0.75, 0.625]
+    text = stablehlo.lower(program, "within", {"ns": "4", "xs": "3"})
+    xs = np.array([2.0, 3.0, 5.0])
+    (found,), status, _ = stablehlo.call(text, np.array([2, 0, -3, 3]), xs)
+    assert status == -1 and found.tolist() == [6.0, 0.0, 0.0, 30.0]
+    _, status, operands = stablehlo.call(text, np.array([2, 0, 4, 5]), xs)
+    assert status >= 0 and operands[:2].tolist() == [3, 3]
 
 
 SPECIAL = """

@@ -3,9 +3,10 @@
 use crate::emit::union;
 use crate::lift::{Lift, Outcome, OPERANDS};
 use crate::place::product;
-use crate::value::{Check, CheckKind, Piece, TextPart, Val};
+use crate::value::{Check, Piece, TextPart, Val};
 use crate::Reason;
 use diffeo_array::ir::{self, Atom, Elem};
+use diffeo_array::report::{OpenCall, OpenCalls, Why};
 
 /// In [`Lift::state`]: the number of the first failed check, or -1; its operands.
 const STATUS: usize = 0;
@@ -19,13 +20,7 @@ impl Lift<'_> {
             match part {
                 TextPart::Text(text) => pieces.push(Piece::Text(text)),
                 TextPart::Shown(value) => {
-                    let elem = match &value {
-                        Val::Real(_) => Elem::Real,
-                        Val::Tensor(t) => t.elem,
-                        Val::Table(table) => table.elem,
-                        _ => Elem::Int,
-                    };
-                    pieces.push(Piece::Operand(operands.len(), elem));
+                    pieces.push(Piece::Operand(operands.len()));
                     operands.push(value);
                 }
             }
@@ -46,7 +41,7 @@ impl Lift<'_> {
                 let low = self.comparison(Ge, int, &index, &zero)?;
                 let high = self.comparison(Lt, int, &index, &length)?;
                 let ok = self.and(&low, &high);
-                self.check(&ok, CheckKind::Index, &[index, length])
+                self.check(&ok, Why::Index, &[index, length])
             }
             ir::Check::Slice { lo, hi, length } => {
                 let (lo, hi, length) = (self.value(lo), self.value(hi), self.value(length));
@@ -55,28 +50,39 @@ impl Lift<'_> {
                 let high = self.comparison(Le, int, &hi, &length)?;
                 let ok = self.and(&low, &order);
                 let ok = self.and(&ok, &high);
-                self.check(&ok, CheckKind::Slice, &[lo, hi, length])
+                self.check(&ok, Why::Slice, &[lo, hi, length])
             }
             ir::Check::Count(count) => {
                 let count = self.value(count);
                 let ok = self.comparison(Ge, int, &count, &zero)?;
-                self.check(&ok, CheckKind::Count, &[count])
+                self.check(&ok, Why::Count, &[count])
             }
             ir::Check::Size { what, expected, found } => {
                 let (expected, found) = (self.value(expected), self.value(found));
                 let ok = self.comparison(Eq, int, &expected, &found)?;
-                self.check(&ok, CheckKind::Size(what.clone()), &[expected, found])
+                self.check(&ok, Why::Size(what.clone()), &[expected, found])
             }
             ir::Check::Rows { expected, found } => {
                 let (expected, found) = (self.value(expected), self.value(found));
                 let ok = self.comparison(Eq, int, &expected, &found)?;
-                self.check(&ok, CheckKind::Rows, &[expected, found])
+                self.check(&ok, Why::Rows, &[expected, found])
             }
         }
     }
 
     /// Notes a check that does not hold, if it is the first.
-    pub fn check(&mut self, ok: &Val, kind: CheckKind, operands: &[Val]) -> Outcome<()> {
+    pub fn check(&mut self, ok: &Val, why: Why, operands: &[Val]) -> Outcome<()> {
+        self.check_with(ok, why, operands, Vec::new())
+    }
+
+    /// The same, with a message.
+    pub fn check_with(
+        &mut self,
+        ok: &Val,
+        why: Why,
+        operands: &[Val],
+        message: Vec<Piece>,
+    ) -> Outcome<()> {
         let mut bad = self.not(ok);
         if let Some(mask) = self.mask.clone() {
             bad = self.and(&bad, &mask);
@@ -85,7 +91,17 @@ impl Lift<'_> {
             return Ok(());
         }
         let number = self.checks.len() as i64;
-        self.checks.push(Check { site: self.site, kind });
+        let inner = self.calls[1..].iter().rev();
+        let inner = inner.map(|(function, site)| OpenCall { function: *function, site: *site });
+        let calls = OpenCalls { inner: inner.collect(), ..OpenCalls::default() };
+        let types = operands.iter().take(OPERANDS).map(|operand| match operand {
+            Val::Real(_) => Elem::Real,
+            Val::Tensor(t) => t.elem,
+            Val::Table(table) => table.elem,
+            _ => Elem::Int,
+        });
+        let operands_of = types.collect();
+        self.checks.push(Check { why, operands: operands_of, message, site: self.site, calls });
         let bad = self.tensor(&bad, Elem::Bool);
         let count = product(&self.sizes_of(&bad.dims, &[]));
         if count == 0 {

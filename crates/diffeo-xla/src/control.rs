@@ -273,8 +273,13 @@ impl<'m> Lift<'m> {
             }
             return Ok(values);
         }
-        let lifted = count.known().is_none();
-        let count = self.ints(count);
+        let known = count.known().is_some();
+        let mut count = self.ints(count);
+        if let Some(mask) = self.mask.clone().filter(|_| !known) {
+            // Steps that do not get here may have any count.
+            let (mask, none) = (self.tensor(&mask, Elem::Bool), self.int(0));
+            count = self.select(&mask, &count, &none);
+        }
         let most = match count.dims.is_empty() {
             true => count.clone(),
             false => {
@@ -285,7 +290,7 @@ impl<'m> Lift<'m> {
         };
         let zero = self.int(0);
         let params: Vec<Var> = carried.iter().map(|c| c.param).collect();
-        let lifted = lifted && !count.dims.is_empty();
+        let lifted = !count.dims.is_empty();
         self.repeat(
             inits,
             &params,

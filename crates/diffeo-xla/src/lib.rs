@@ -24,10 +24,13 @@ mod scalar;
 mod special;
 mod value;
 
-pub use value::{Check, CheckKind, Piece};
+pub use value::{Check, Piece};
 
-use diffeo_array::ir::{FlatTy, Module, SiteId};
+use diffeo_array::ir::{Elem, FlatTy, Module, SiteId};
+use diffeo_array::report::{report, ErrorOperand, Failure, Why};
 use diffeo_base::Name;
+use diffeo_calculus::eval::RuntimeError;
+use diffeo_calculus::show::real;
 use emit::{tensor_type, without_unused};
 use lift::{elem, Lift};
 use value::{Tensor, Val};
@@ -50,6 +53,38 @@ pub struct StableHlo {
     pub text: String,
     /// The checks, by number.
     pub checks: Vec<Check>,
+}
+
+impl StableHlo {
+    /// The error of a check of this number that did not hold, with the operands that the module gave; none if there is no
+    /// such check.
+    pub fn error(&self, module: &Module, number: i64, operands: &[i64]) -> Option<RuntimeError> {
+        let check = self.checks.get(usize::try_from(number).ok()?)?;
+        let given = check.operands.iter().zip(operands);
+        let mut operands: Vec<ErrorOperand> = given
+            .map(|(elem, n)| match elem {
+                Elem::Real => ErrorOperand::Real(f64::from_bits(*n as u64)),
+                _ => ErrorOperand::Int(*n),
+            })
+            .collect();
+        if matches!(check.why, Why::Fail | Why::Shape(_)) {
+            let shown = |i: &usize| match (operands.get(*i), check.operands.get(*i)) {
+                (Some(ErrorOperand::Real(x)), _) => real(*x),
+                (Some(ErrorOperand::Int(n)), Some(Elem::Bool)) => (*n != 0).to_string(),
+                (Some(ErrorOperand::Int(n)), _) => n.to_string(),
+                _ => String::new(),
+            };
+            let text = |piece: &Piece| match piece {
+                Piece::Text(text) => text.to_string(),
+                Piece::Operand(i) => shown(i),
+            };
+            let message: String = check.message.iter().map(text).collect();
+            operands = vec![ErrorOperand::Text(message)];
+        }
+        let (why, calls) = (check.why.clone(), check.calls.clone());
+        let failure = Failure { why, operands, site: check.site, calls, root: module.entry };
+        Some(report(module, failure))
+    }
 }
 
 /// A program that has no form in XLA.
@@ -107,13 +142,20 @@ impl Reason {
     }
 }
 
-/// The text of a module for arguments of these sizes.
+/// The text of a module for arguments of these sizes; with a `batch`, all arguments and results have further sizes in front
+/// of their own, and each of these elements is a call.
 ///
 /// # Errors
 /// What has no form in XLA, and where.
-pub fn stablehlo(module: &Module, inputs: &[Input]) -> Result<StableHlo, Box<Refusal>> {
+pub fn stablehlo(
+    module: &Module,
+    inputs: &[Input],
+    batch: &[i64],
+) -> Result<StableHlo, Box<Refusal>> {
     let entry = &module.functions[module.entry.0 as usize];
     let mut lift = Lift::new(module);
+    let rows: Vec<_> = batch.iter().map(|n| lift.new_dim(*n)).collect();
+    lift.open.clone_from(&rows);
     let (mut params, mut values) = (Vec::new(), Vec::new());
     for (param, input) in entry.params.iter().zip(inputs) {
         let ty = &entry.vars[param.0 as usize].ty;
@@ -130,11 +172,13 @@ pub fn stablehlo(module: &Module, inputs: &[Input]) -> Result<StableHlo, Box<Ref
             Input::Array(sizes) => sizes.clone(),
         };
         let id = format!("%arg{}", params.len());
-        params.push(format!("{id}: {}", tensor_type(elem(ty), &shape)));
-        values.push(Val::Tensor(Tensor { id: id.into(), elem: elem(ty), dims: Vec::new(), shape }));
+        let sizes: Vec<i64> = batch.iter().chain(&shape).copied().collect();
+        params.push(format!("{id}: {}", tensor_type(elem(ty), &sizes)));
+        let dims = rows.clone();
+        values.push(Val::Tensor(Tensor { id: id.into(), elem: elem(ty), dims, shape }));
     }
     let results = lift.entry(values)?;
-    let types: Vec<String> = results.iter().map(|t| tensor_type(t.elem, &t.shape)).collect();
+    let types: Vec<String> = results.iter().map(|t| lift.ty(t)).collect();
     let ids: Vec<&str> = results.iter().map(|t| &*t.id).collect();
     let (params, types) = (params.join(", "), types.join(", "));
     let text = format!(

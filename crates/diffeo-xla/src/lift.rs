@@ -7,12 +7,13 @@
 
 use crate::emit::union;
 use crate::place::{product, Place};
-use crate::value::{AccView, Affine, Check, CheckKind, Dim, Table, Tensor, TextPart, Val};
+use crate::value::{AccView, Affine, Check, Dim, Table, Tensor, TextPart, Val};
 use crate::{Reason, Refusal};
 use diffeo_array::ir::walk::statements;
 use diffeo_array::ir::{
     self, Atom, Block, Elem, FlatTy, FunctionId, Module, Op, SiteId, Stmt, Stop, Var,
 };
+use diffeo_array::report::Why;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -39,7 +40,8 @@ pub(crate) struct Lift<'m> {
     /// By state, the dimensions that were open where it was made: each of their steps has its own.
     pub scopes: Vec<Vec<Dim>>,
     pub checks: Vec<Check>,
-    pub calls: Vec<FunctionId>,
+    /// The open calls, outermost first, with the places of the calls.
+    pub calls: Vec<(FunctionId, SiteId)>,
     pub env: Vec<Option<Val>>,
     pub site: SiteId,
 }
@@ -98,7 +100,11 @@ impl<'m> Lift<'m> {
                 _ if matches!(ty, FlatTy::Box(_)) => return Err(self.refuse(Reason::Boxes)),
                 Elem::Text => return Err(self.refuse(Reason::Texts)),
                 Elem::Box(_) => return Err(self.refuse(Reason::Boxes)),
-                of => all.push(self.tensor(value, of)),
+                of => {
+                    let t = self.tensor(value, of);
+                    let rows = self.open.clone();
+                    all.push(self.broadcast(&t, &rows));
+                }
             }
         }
         all.extend(self.state[..2].iter().cloned());
@@ -107,24 +113,24 @@ impl<'m> Lift<'m> {
 
     pub fn call(&mut self, function: FunctionId, arguments: Vec<Val>) -> Outcome<Vec<Val>> {
         let f = &self.module.functions[function.0 as usize];
-        if self.calls.contains(&function) {
+        if self.calls.iter().any(|(open, _)| *open == function) {
             return Err(self.refuse(Reason::Recursion(f.shown.clone())));
         }
         let mut env = vec![None; f.vars.len()];
         for (param, value) in f.params.iter().zip(arguments) {
             env[param.0 as usize] = Some(value);
         }
-        self.calls.push(function);
-        let outer = std::mem::replace(&mut self.env, env);
+        self.calls.push((function, self.site));
+        let (outer, site) = (std::mem::replace(&mut self.env, env), self.site);
         let results = self.block(&f.body);
-        self.env = outer;
+        (self.env, self.site) = (outer, site);
         self.calls.pop();
         results
     }
 
     /// The type of a variable of the function at hand.
     pub fn elem_of(&self, var: Var) -> Elem {
-        let function = self.calls.last().copied().unwrap_or(self.module.entry);
+        let function = self.calls.last().map_or(self.module.entry, |call| call.0);
         elem(&self.module.functions[function.0 as usize].vars[var.0 as usize].ty)
     }
 
@@ -259,19 +265,17 @@ impl<'m> Lift<'m> {
                 Ok(Vec::new())
             }
             Op::Stop(stop) => {
-                let kind = match stop {
-                    Stop::Fail(message) => {
-                        let (pieces, operands) = self.message(message)?;
-                        (CheckKind::Fail(pieces), operands)
-                    }
+                let (why, text) = match stop {
+                    Stop::Fail(message) => (Why::Fail, Some(message)),
                     Stop::Shape { what, difference } => {
-                        let (pieces, operands) = self.message(difference)?;
-                        (CheckKind::Shape(what.clone(), pieces), operands)
+                        (Why::Shape(what.clone()), Some(difference))
                     }
-                    Stop::Nan => (CheckKind::Nan, Vec::new()),
-                    Stop::Order => (CheckKind::Order, Vec::new()),
+                    Stop::Nan => (Why::Nan, None),
+                    Stop::Order => (Why::Order, None),
                 };
-                self.check(&Val::bool(false), kind.0, &kind.1)?;
+                let text = text.map(|text| self.message(text)).transpose()?;
+                let (pieces, operands) = text.unwrap_or_default();
+                self.check_with(&Val::bool(false), why, &operands, pieces)?;
                 Ok(vec![Val::Unused; stmt.results.len()])
             }
             Op::Trace(..) | Op::Warn(..) => Err(self.refuse(Reason::Prints)),
@@ -359,7 +363,8 @@ impl<'m> Lift<'m> {
             }
             Op::For { count, index, carried, body } => {
                 let count = self.value(count);
-                match carried.is_empty() && !reads_state(body) {
+                let at_once = self.known_table(&count).is_some() && !reads_state(body);
+                match carried.is_empty() && at_once {
                     true => {
                         self.steps(&count, *index, |lift| lift.block(body))?;
                         Ok(Vec::new())

@@ -3,9 +3,10 @@
 use crate::emit::union;
 use crate::lift::{Lift, Outcome};
 use crate::place::product;
-use crate::value::{Affine, CheckKind, Dim, Table, Tensor, Val};
+use crate::value::{Affine, Dim, Table, Tensor, Val};
 use crate::Reason;
 use diffeo_array::ir::{Elem, Scalar};
+use diffeo_array::report::Why;
 use diffeo_calculus::names::Named;
 use diffeo_calculus::prim::{int, real, Comparison, IntOp, RealOp, Rounding};
 use std::rc::Rc;
@@ -252,7 +253,7 @@ impl Lift<'_> {
         if let Some(value) = self.map(operands, Elem::Int, |x| lane(x).unwrap_or(0)) {
             let ok = self.map(operands, Elem::Bool, |x| i64::from(lane(x).is_ok()));
             if let Some(ok) = ok.filter(|_| !fits) {
-                self.check(&ok, CheckKind::Int(int::name(op)), operands)?;
+                self.check(&ok, Why::Int(op), operands)?;
             }
             return Ok(value);
         }
@@ -304,8 +305,7 @@ impl Lift<'_> {
                 }
                 IntOp::Div | IntOp::Rem => {
                     let ok = self.compare("NE", &all[1], &zero);
-                    let kind = CheckKind::DivisionByZero(int::name(op));
-                    self.check(&Val::Tensor(ok), kind, operands)?;
+                    self.check(&Val::Tensor(ok), Why::Int(op), operands)?;
                     None
                 }
                 IntOp::Neg | IntOp::Abs => {
@@ -321,7 +321,7 @@ impl Lift<'_> {
                 _ => None,
             };
             if let Some(ok) = ok {
-                self.check(&Val::Tensor(ok), CheckKind::Int(int::name(op)), operands)?;
+                self.check(&Val::Tensor(ok), Why::Int(op), operands)?;
             }
         }
         Ok(Val::Tensor(found))
@@ -347,7 +347,7 @@ impl Lift<'_> {
             let (low, high) =
                 (self.compare("GE", &whole, &least), self.compare("LT", &whole, &limit));
             let ok = self.each("and", &[low, high]);
-            self.check(&Val::Tensor(ok), CheckKind::Round(how.name()), std::slice::from_ref(x))?;
+            self.check(&Val::Tensor(ok), Why::Round(how), std::slice::from_ref(x))?;
         }
         Ok(Val::Tensor(self.convert(&whole, Elem::Int)))
     }

@@ -5,6 +5,7 @@
 //! they were opened.
 
 use diffeo_array::ir::{Elem, SiteId};
+use diffeo_array::report::{OpenCalls, Why};
 use diffeo_base::Name;
 use std::rc::Rc;
 
@@ -44,8 +45,8 @@ pub(crate) struct Table {
 pub enum Piece {
     /// A text.
     Text(Name),
-    /// The operand of this number, as Diffeo shows a value of this kind.
-    Operand(usize, Elem),
+    /// The operand of this number, as Diffeo shows it.
+    Operand(usize),
 }
 
 /// A view of an accumulator: numbers in row-major order from a place on.
@@ -133,37 +134,14 @@ impl Val {
 /// A condition that XLA cannot stop at: the number of the first that does not hold is a result of the module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// Where.
+    /// What is wrong if it does not hold.
+    pub why: Why,
+    /// The types of the operands that the module gives.
+    pub operands: Vec<Elem>,
+    /// The message of `fail`, or the difference of shapes.
+    pub message: Vec<Piece>,
+    /// The statement.
     pub site: SiteId,
-    /// What has to hold.
-    pub kind: CheckKind,
-}
-
-/// What a [`Check`] is about; its operands are results of the module.
-#[derive(Clone, Debug, PartialEq)]
-pub enum CheckKind {
-    /// `0 ≤ index < length`: the index and the length.
-    Index,
-    /// `0 ≤ lo ≤ hi ≤ length`: lo, hi and the length.
-    Slice,
-    /// `0 ≤ count`: the count.
-    Count,
-    /// Two sizes are equal, of the operation or size of this name.
-    Size(Name),
-    /// Two sizes of rows are equal.
-    Rows,
-    /// An operation on Ints, by its name as programs write it: the operands.
-    Int(&'static str),
-    /// Division by zero: the dividend.
-    DivisionByZero(&'static str),
-    /// A rounding, by its name: the operand's bits.
-    Round(&'static str),
-    /// `fail` with this message.
-    Fail(Vec<Piece>),
-    /// Different shapes, of the operation of this name.
-    Shape(Name, Vec<Piece>),
-    /// A derivative is nan.
-    Nan,
-    /// A derivative of an order that is not compiled.
-    Order,
+    /// The calls that were open there.
+    pub calls: OpenCalls,
 }

@@ -36,7 +36,7 @@ pub use diffeo_lower::Refusal;
 pub use host::{from_core, to_core};
 pub use host::{
     Array, Error, FromDiffeo, Function, HostOptions, Lines, Mismatch, Program, Report, Reports,
-    ToDiffeo, Type, Types, Value, Variant, WellKnown,
+    ToDiffeo, Type, Types, Value, Variant, WellKnown, XlaModule,
 };
 pub use sample::{
     Approximation, Chain, Method, Names, SampleOptions, Samples, Step, Steps, Summary, Variable,

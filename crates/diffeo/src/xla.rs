@@ -8,12 +8,13 @@
 
 use crate::pipeline;
 use crate::session::Session;
+use diffeo_array::ir::Module;
 use diffeo_base::{closest, Diagnostic, Help, Name, Span};
 use diffeo_calculus::Ty;
 use diffeo_front::Entry;
 use diffeo_lower::{LowerOptions, Nan};
 
-pub use diffeo_xla::{Check, CheckKind, Input, Piece, StableHlo};
+pub use diffeo_xla::{Check, Input, Piece, StableHlo};
 
 /// The sizes of arrays by the names of what they are given for; an Int that is fixed has one.
 pub type Shapes = [(String, Vec<i64>)];
@@ -25,11 +26,21 @@ impl Session {
     /// What has no form in XLA, and where; a size that is missing, or is of nothing.
     pub fn stablehlo(&self, entry: &Entry, shapes: &Shapes) -> Result<StableHlo, Box<Diagnostic>> {
         let inputs = self.inputs(entry, shapes)?;
+        self.lower_to_stablehlo(entry, &inputs, &[]).map(|(_, made)| made)
+    }
+
+    /// The same for these inputs and further sizes of all of them, with the module of Flat.
+    pub(crate) fn lower_to_stablehlo(
+        &self,
+        entry: &Entry,
+        inputs: &[Input],
+        batch: &[i64],
+    ) -> Result<(Module, StableHlo), Box<Diagnostic>> {
         // A derivative that is nan is one on a device.
         let options = LowerOptions { nan: Nan::Given, ..LowerOptions::default() };
         let lowered = pipeline::flat_with(&entry.program, entry.global, options, &mut |_| {})
             .map_err(|refusal| Box::new(refusal.to_diagnostic(entry.span)))?;
-        diffeo_xla::stablehlo(&lowered.module, &inputs).map_err(|refusal| {
+        let made = diffeo_xla::stablehlo(&lowered.module, inputs, batch).map_err(|refusal| {
             let module = &lowered.module;
             let span = module.sites.get(refusal.site.0 as usize).map_or(entry.span, |site| {
                 // What happens within the library is told at the call that led there.
@@ -47,7 +58,8 @@ impl Session {
             });
             let diagnostic = Diagnostic::error("no-form-in-xla", span, refusal.reason.text());
             Box::new(diagnostic.help("the engines `jit`, `llvm` and `interp` run it"))
-        })
+        })?;
+        Ok((lowered.module, made))
     }
 
     fn inputs(&self, entry: &Entry, shapes: &Shapes) -> Result<Vec<Input>, Diagnostic> {

@@ -1,8 +1,9 @@
 """Functions as functions of JAX.
 
-One primitive calls a function of Diffeo by XLA's foreign function interface. Its rules for differentiation ask Diffeo
-for the derivative as another function and call that by the same primitive: so every transformation of JAX works, to any
-order. Rows under ``vmap`` go through Diffeo's threads.
+One primitive calls a function of Diffeo: by XLA's foreign function interface, or as operations of XLA, which run on any
+device and are spread over several. Its rules for differentiation ask Diffeo for the derivative as another function and call
+that by the same primitive: so every transformation of JAX works, to any order. Rows under ``vmap`` go through Diffeo's
+threads, or are another dimension for XLA.
 """
 
 import ctypes
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+from jaxlib.mlir.dialects import func
 
 from . import _diffeo
 from ._errors import ArgumentError
@@ -30,11 +32,20 @@ class _Call:
     JAX sees. ``base`` is the call of which this one is the derivative along tangents.
     """
 
-    def __init__(self, function, leaves_in, leaves_out, select, every, base=None):
+    def __init__(self, function, leaves_in, leaves_out, select, every, base=None, xla=None):
         self.function, self.leaves_in, self.leaves_out = function, leaves_in, leaves_out
         self.select, self.every, self.base = select, every, base
+        # What becomes of a failed check where XLA runs it, "report" or "nan"; none where Diffeo does.
+        self.xla = xla
         self.id = function._registered()
-        self.derived = {}
+        self.derived, self.modules = {}, {}
+
+    def module(self, sizes, batch):
+        """The function for operands of these sizes as a module of StableHLO."""
+        key = (sizes, batch)
+        if key not in self.modules:
+            self.modules[key] = self.function._stablehlo(sizes, batch)
+        return self.modules[key]
 
     def shapes(self, operands):
         """The shapes of the selected results for those of the operands."""
@@ -132,6 +143,8 @@ def _implementation(*operands, call, linear, batch):
 def _lowering(context, *operands, call, linear, batch):
     rows = context.avals_in[0].shape[:batch] if operands else ()
     shapes = call.every([x.shape[batch:] for x in context.avals_in])
+    if call.xla or context.module_context.platforms != ("cpu",):
+        return _operations(context, *operands, call=call, batch=batch)
     # Results that are not selected have a buffer, too.
     avals = [
         jax.core.ShapedArray(rows + tuple(shape), _dtype(kind, context.avals_in))
@@ -144,7 +157,64 @@ def _lowering(context, *operands, call, linear, batch):
     return [results[i] for i in call.select]
 
 
-mlir.register_lowering(primitive, _lowering, platform="cpu")
+def _operations(context, *operands, call, batch):
+    """The function as operations of XLA, in f64 and i64 within."""
+    shapes = [x.shape for x in context.avals_in]
+    rows = shapes[0][:batch] if shapes else ()
+    found = call.module(tuple(tuple(shape[batch:]) for shape in shapes), tuple(rows))
+    wide = {"Real": np.float64, "Int": np.int64, "Bool": np.bool_}
+
+    def work(*arguments):
+        given = [x.astype(wide[kind]) for x, (_, kind) in zip(arguments, call.leaves_in)]
+        *results, status, failed = module_primitive.bind(*given, found=found)
+        if call.xla == "nan":
+            ok = status < 0
+            results = [jnp.where(ok, x, jnp.nan) if kind == "Real" else x for x, (_, kind) in zip(results, call.leaves_out)]
+        else:
+            jax.debug.callback(functools.partial(_report, found), status, failed)
+        return [results[i].astype(aval.dtype) for i, aval in zip(call.select, context.avals_out)]
+
+    with jax.enable_x64(True):
+        return mlir.lower_fun(work, multiple_results=True)(context, *operands)
+
+
+def _report(found, status, failed):
+    found.check(int(status), [int(x) for x in failed])
+
+
+module_primitive = Primitive("diffeo_module")
+module_primitive.multiple_results = True
+
+
+@module_primitive.def_abstract_eval
+def _module_abstract(*arguments, found):
+    module = _parsed(found.text)
+    kinds = {"f64": np.float64, "i64": np.int64, "i1": np.bool_}
+    types = [mlir.ir.RankedTensorType(t) for t in module.body.operations[0].type.results]
+    return [jax.core.ShapedArray(tuple(t.shape), kinds[str(t.element_type)]) for t in types]
+
+
+def _parsed(text):
+    with mlir.make_ir_context():
+        return mlir.ir.Module.parse(text)
+
+
+def _module_lowering(context, *arguments, found):
+    with context.module_context.context:
+        module = mlir.ir.Module.parse(found.text)
+    types = list(module.body.operations[0].type.results)
+    name = mlir.merge_mlir_modules(
+        context.module_context.module,
+        "diffeo",
+        module,
+        dst_symtab=context.module_context.symbol_table,
+    )
+    symbol = mlir.ir.FlatSymbolRefAttr.get(name)
+    return func.CallOp(types, symbol, arguments).results
+
+
+mlir.register_lowering(module_primitive, _module_lowering)
+mlir.register_lowering(primitive, _lowering)
 
 
 def _batched(operands, axes, *, call, linear, batch):
@@ -174,6 +244,7 @@ def _forward(call):
             tuple(count + i for i in call.select),
             lambda shapes: list(call.every(shapes[:half])) * 2,
             base=call,
+            xla=call.xla,
         )
     return call.derived["forward"]
 
@@ -190,6 +261,7 @@ def _backward(call):
             call.leaves_out + call.leaves_in,
             tuple(count + i for i in range(half)),
             lambda shapes: [*call.every(shapes[:half]), *shapes[:half]],
+            xla=call.xla,
         )
     return call.derived["backward"]
 
@@ -244,13 +316,20 @@ def _transpose(cotangents, *operands, call, linear, batch):
 ad.primitive_transposes[primitive] = _transpose
 
 
-def function(f, out=None):
+def function(f, out=None, engine=None, checks="report"):
     """The function as one of JAX: under ``jit``, ``grad``, ``jvp``, ``vmap``, ``jacfwd``, ``hessian`` and the others.
 
     It takes numbers and arrays of them, tuples and dictionaries of these. ``out`` gives the shapes of its results, as
     ``jax.ShapeDtypeStruct`` in the structure of the result or a function from those of the arguments to that, where
     sizes of results are none of those that the type of the function names.
+
+    With ``engine="xla"``, and on devices that are no CPU, it is operations of XLA, which can be spread over devices. What
+    fails there is an exception (``checks="report"``), or makes results nan (``checks="nan"``).
     """
+    if engine not in (None, "xla"):
+        raise ArgumentError(f"diffeo.jax: there is no engine {engine!r}: it is 'xla', or none for machine code of Diffeo")
+    if checks not in ("report", "nan"):
+        raise ArgumentError(f"diffeo.jax: checks are 'report' or 'nan', not {checks!r}")
     taken, gives = f._types()
     leaves_in, leaves_out = _leaves(taken), _leaves(gives)
 
@@ -273,7 +352,8 @@ def function(f, out=None):
             found.append(tuple(shape))
         return found
 
-    call = _Call(f, leaves_in, leaves_out, tuple(range(len(leaves_out))), shapes)
+    xla = checks if engine == "xla" else None
+    call = _Call(f, leaves_in, leaves_out, tuple(range(len(leaves_out))), shapes, xla=xla)
 
     def called(*args):
         operands = jax.tree_util.tree_leaves(args)

@@ -585,6 +585,18 @@ impl Function {
         Error::new("argument", format!("the argument of `{name}: {signature}` does not fit: {why}"))
     }
 
+    /// Uses the session and the definition.
+    pub(super) fn defined<R: Send>(
+        &self,
+        work: impl FnOnce(&crate::session::Session, &Entry) -> R + Send,
+    ) -> R {
+        let place = self.0.place;
+        self.0
+            .program
+            .world
+            .with(move |world| work(&world.session, &world.definitions[place].entry))
+    }
+
     pub(super) fn stopped(&self, error: &RuntimeError) -> Error {
         let diagnostic = error.to_diagnostic();
         let message = |world: &mut World| Message::new(world.session.sources(), &diagnostic);

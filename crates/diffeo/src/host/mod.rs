@@ -24,6 +24,7 @@ mod code;
 mod convert;
 mod function;
 mod repeated;
+mod stablehlo;
 mod value;
 
 pub use convert::{FromDiffeo, Mismatch, ToDiffeo};
@@ -31,6 +32,7 @@ pub use diffeo_calculus::ty::WellKnown;
 pub use diffeo_front::interface::{Type, Types, Variant};
 pub use function::{Function, HostOptions, Lines, Report, Reports};
 pub(crate) use repeated::{Repeated, Undefined};
+pub use stablehlo::XlaModule;
 pub use value::{Array, Value};
 
 use crate::session::Session;

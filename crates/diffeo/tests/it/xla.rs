@@ -59,7 +59,7 @@ fn the_corpus_lowers_or_says_why_not() {
         let options = LowerOptions { nan: Nan::Given, ..LowerOptions::default() };
         let flat = pipeline::flat_with(&entry.program, entry.global, options, &mut |_| {});
         let Ok(flat) = flat else { continue };
-        match diffeo_xla::stablehlo(&flat.module, &[]) {
+        match diffeo_xla::stablehlo(&flat.module, &[], &[]) {
             Err(refusal) => *refused.entry(word(&refusal.reason)).or_default() += 1,
             Ok(made) => {
                 lowered += 1;
