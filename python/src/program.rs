@@ -439,6 +439,12 @@ impl StableHlo {
         self.module.text()
     }
 
+    /// Whether there are checks.
+    #[getter]
+    fn can_fail(&self) -> bool {
+        self.module.can_fail()
+    }
+
     /// Raises the error of a check that did not hold.
     fn check(&self, py: Python<'_>, number: i64, operands: Vec<i64>) -> PyResult<()> {
         match self.module.error(number, &operands) {

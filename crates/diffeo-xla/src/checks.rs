@@ -83,6 +83,10 @@ impl Lift<'_> {
         operands: &[Val],
         message: Vec<Piece>,
     ) -> Outcome<()> {
+        if self.open.iter().any(|dim| self.sizes[*dim as usize] == 0) {
+            // There is no step.
+            return Ok(());
+        }
         let mut bad = self.not(ok);
         if let Some(mask) = self.mask.clone() {
             bad = self.and(&bad, &mask);

@@ -462,27 +462,21 @@ impl<'m> Lift<'m> {
             }
             Op::AccGet(acc) => {
                 let acc = self.acc(acc)?;
-                let state = self.state[acc.root].clone();
-                let place = self.place(&[(*acc.offset).clone()], &[1]);
-                one(Val::Tensor(self.take(&state, &place, &[]).clone())).and_then(|scalar| {
-                    if acc.shape.is_empty() {
-                        return Ok(scalar);
+                let (state, window) = (self.state[acc.root].clone(), product(&acc.shape));
+                let found = match acc.offset.known() {
+                    Some(0) if window == state.shape[0] => state,
+                    _ => {
+                        let place = self.place(&[(*acc.offset).clone()], &[1]);
+                        let rows = self.new_dim(window);
+                        let place = self.further(&place, &Affine::index(rows));
+                        let taken = self.take(&state, &place, &[]);
+                        let taken = self.broadcast_to_end(&taken, rows);
+                        let dims = taken.dims[..taken.dims.len() - 1].to_vec();
+                        Tensor { dims, shape: vec![window], ..taken }
                     }
-                    let (window, whole) = (product(&acc.shape), state.shape[0]);
-                    let found = match acc.offset.known() {
-                        Some(0) if window == whole => state.clone(),
-                        _ => {
-                            let rows = self.new_dim(window);
-                            let place = self.further(&place, &Affine::index(rows));
-                            let taken = self.take(&state, &place, &[]);
-                            let taken = self.broadcast_to_end(&taken, rows);
-                            let dims = taken.dims[..taken.dims.len() - 1].to_vec();
-                            Tensor { dims, shape: vec![window], ..taken }
-                        }
-                    };
-                    let dims = found.dims.clone();
-                    one(Val::Tensor(self.reshape(&found, dims, acc.shape.clone())))
-                })
+                };
+                let dims = found.dims.clone();
+                one(Val::Tensor(self.reshape(&found, dims, acc.shape)))
             }
             Op::StackNew(_) | Op::Push(..) | Op::StackLen(_) | Op::StackGet(..) => {
                 Err(self.refuse(Reason::Stacks))

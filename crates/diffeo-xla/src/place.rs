@@ -165,7 +165,7 @@ impl Lift<'_> {
     }
 
     /// The lowest value, and how many there are from that to the largest.
-    fn extent(&self, affine: &Affine) -> (i64, i64) {
+    pub fn extent(&self, affine: &Affine) -> (i64, i64) {
         let (mut low, mut span) = (affine.constant, 1);
         for (dim, a) in &affine.terms {
             let last = a * (self.sizes[*dim as usize] - 1).max(0);

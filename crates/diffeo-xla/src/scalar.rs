@@ -184,6 +184,21 @@ impl Lift<'_> {
             Scalar::Bool => Elem::Bool,
             Scalar::Text => return Err(self.refuse(Reason::Texts)),
         };
+        if let (Val::Int(a), Val::Int(b)) = (a, b) {
+            // Mostly it is the same at all steps, by how far the two are apart.
+            if let Some(apart) = a.plus(-1, b) {
+                let (low, span) = self.extent(&apart);
+                let high = low + span - 1;
+                let (below, equal, above) =
+                    (of_order(true, false), of_order(false, true), of_order(false, false));
+                let met = [(low < 0, below), (low <= 0 && high >= 0, equal), (high > 0, above)];
+                let mut met = met.iter().filter(|(is_met, _)| *is_met).map(|(_, holds)| *holds);
+                let first = met.next().unwrap_or(false);
+                if met.all(|holds| holds == first) {
+                    return Ok(Val::bool(first));
+                }
+            }
+        }
         let f = |x: &[i64]| i64::from(of_order(x[0] < x[1], x[0] == x[1]));
         if let Some(value) = self.map(&[a.clone(), b.clone()], Elem::Bool, f) {
             return Ok(value);

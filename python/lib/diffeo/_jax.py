@@ -157,6 +157,12 @@ def _lowering(context, *operands, call, linear, batch):
     return [results[i] for i in call.select]
 
 
+try:
+    _enable_x64 = jax.enable_x64
+except AttributeError:  # before JAX 0.8
+    from jax.experimental import enable_x64 as _enable_x64
+
+
 def _operations(context, *operands, call, batch):
     """The function as operations of XLA, in f64 and i64 within."""
     shapes = [x.shape for x in context.avals_in]
@@ -167,14 +173,16 @@ def _operations(context, *operands, call, batch):
     def work(*arguments):
         given = [x.astype(wide[kind]) for x, (_, kind) in zip(arguments, call.leaves_in)]
         *results, status, failed = module_primitive.bind(*given, found=found)
-        if call.xla == "nan":
+        if not found.can_fail:
+            pass
+        elif call.xla == "nan":
             ok = status < 0
             results = [jnp.where(ok, x, jnp.nan) if kind == "Real" else x for x, (_, kind) in zip(results, call.leaves_out)]
         else:
             jax.debug.callback(functools.partial(_report, found), status, failed)
         return [results[i].astype(aval.dtype) for i, aval in zip(call.select, context.avals_out)]
 
-    with jax.enable_x64(True):
+    with _enable_x64(True):
         return mlir.lower_fun(work, multiple_results=True)(context, *operands)
 
 

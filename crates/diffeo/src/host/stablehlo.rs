@@ -53,6 +53,11 @@ impl XlaModule {
         &self.made.text
     }
 
+    /// Whether there are checks that may fail when the module runs.
+    pub fn can_fail(&self) -> bool {
+        !self.made.checks.is_empty()
+    }
+
     /// The error of a check that did not hold: its number and its operands are the last results of the module.
     pub fn error(&self, number: i64, operands: &[i64]) -> Option<Error> {
         let error = self.made.error(&self.module, number, operands)?;
