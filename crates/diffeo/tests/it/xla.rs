@@ -46,7 +46,9 @@ fn word(reason: &Reason) -> &'static str {
 fn the_corpus_lowers_or_says_why_not() {
     let to = std::env::var("DIFFEO_XLA").ok();
     let (mut lowered, mut refused, mut lines) = (0, BTreeMap::<&str, usize>::new(), String::new());
-    for case in corpus().into_iter().filter(|case| case.kinks.is_none()) {
+    // Each fourth case, or all that are to be written.
+    let step = if to.is_some() || std::env::var_os("DIFFEO_ALL").is_some() { 1 } else { 4 };
+    for case in corpus().into_iter().filter(|case| case.kinks.is_none()).step_by(step) {
         let (mut session, module) = loaded(&case.text);
         let has_main = session.definitions(module).iter().any(|name| *name == "main");
         if session.has_errors() || !has_main {
@@ -81,5 +83,5 @@ fn the_corpus_lowers_or_says_why_not() {
     if let Some(to) = to {
         std::fs::write(root().join(to), lines).expect("the file can be written");
     }
-    assert!(lowered > 500, "{lowered} lower; of the others {refused:?}");
+    assert!(lowered > 700 / step, "{lowered} lower; of the others {refused:?}");
 }

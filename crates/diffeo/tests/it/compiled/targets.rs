@@ -312,6 +312,9 @@ fn threads(program: &TargetProgram) -> Ran {
 /// Of so many programs one is compiled with all optimisations of LLVM or the C compiler.
 const WELL: u64 = 16;
 
+/// Longer files of C take a minute with all optimisations, and again for another processor.
+const LONG: usize = 50_000;
+
 /// A number that depends on these programs.
 fn hash(modules: &[Arc<low::LowModule>]) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -339,7 +342,8 @@ fn no_c_compiler() -> Option<String> {
 
 fn run_c(programs: &[TargetProgram]) -> Vec<Ran> {
     let modules: Vec<Arc<low::LowModule>> = programs.iter().map(|p| p.low(Backend::C)).collect();
-    let quick = quick(hash(&modules));
+    let statements: usize = modules.iter().map(|module| module.statements()).sum();
+    let quick = quick(hash(&modules)) || statements > LONG;
     let run = |cpu| {
         let options = c::compiler::COptions { cpu, quick, ..c::compiler::COptions::default() };
         match c::engine::compile_all(&modules, &options) {
