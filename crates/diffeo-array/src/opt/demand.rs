@@ -11,6 +11,8 @@
 //! not, all elements are computed. Rows that belong to the elements are copied, so that the rows of the chosen elements
 //! lie together.
 //!
+//! What it gains: hand tracking with 6,400 points takes 68 µs by LLVM, 313 µs without it.
+//!
 //! What it needs: `hoist_checks` before, which leaves loops without effects. Why it is right: neither loop has effects; what
 //! the indices are computed from is computed in each step of the reading loop anyway, and does not depend on the
 //! elements.
