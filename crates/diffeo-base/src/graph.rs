@@ -11,8 +11,8 @@ pub struct Components {
 }
 
 impl Components {
-    /// Those of a graph with the nodes `0..count`; `edge(node, i)` is where the `i`-th edge of a node leads to, if there
-    /// is one.
+    /// The components of the graph with the nodes `0..count`. `edge(node, i)` is the node at the end of the `i`-th edge, and
+    /// none behind the last edge.
     pub fn new(count: usize, edge: impl Fn(usize, usize) -> Option<usize>) -> Components {
         const NEW: usize = usize::MAX;
         let (mut members, mut recursive) = (Vec::new(), vec![false; count]);

@@ -98,7 +98,7 @@ impl Types {
         Some(constructors.iter().map(at).collect())
     }
 
-    /// Those of several definitions of a program.
+    /// The variant types of several definitions, each name once: a model's density, parameters and predictions share data.
     pub fn joined<'t>(all: impl IntoIterator<Item = &'t Types>) -> Types {
         let mut joined: Vec<(Name, Vec<Constructor>)> = Vec::new();
         for declared in all.into_iter().flat_map(|types| types.0.iter()) {

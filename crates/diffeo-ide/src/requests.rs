@@ -27,7 +27,7 @@ type Capability = (&'static str, fn() -> Value);
 pub(crate) struct Method {
     /// Its name, behind `textDocument/`.
     name: &'static str,
-    /// What the answer to `initialize` says of it; `rename` speaks for `prepareRename`.
+    /// Its entry in the answer to `initialize`; that of `rename` covers `prepareRename`.
     pub capability: Option<Capability>,
     needs: Needs,
     pub answer: fn(&Request<'_>) -> Result<Value, String>,
@@ -121,10 +121,10 @@ pub(crate) fn named(name: &str) -> Option<&'static Method> {
 }
 
 impl Method {
-    /// Whether its parameters are there.
+    /// Checks the parameters of a request.
     ///
     /// # Errors
-    /// What has to be there.
+    /// The parameter that is missing or has another form, as a sentence.
     pub fn check(&self, params: &Value) -> Result<(), &'static str> {
         let is_place = |place: &Value| {
             let number =

@@ -75,7 +75,7 @@ use sym::Sym;
 /// where the definition is a function, and gives those of the result.
 ///
 /// # Errors
-/// What there is no code for.
+/// A [`Refusal`]: the evaluator runs the program.
 pub fn lower(
     program: &Program,
     entry: GlobalId,

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub struct PassRun<'m> {
     /// Its name.
     pub pass: &'static str,
-    /// What it gave.
+    /// The module after it.
     pub module: &'m Module,
     /// How long it took.
     pub time: Duration,
@@ -31,7 +31,7 @@ pub fn passes() -> impl Iterator<Item = &'static str> {
 /// The program of Flat for a definition; `see` is shown the module after each pass.
 ///
 /// # Errors
-/// What there is no Flat for.
+/// A [`Refusal`]: the evaluator runs the program.
 pub fn flat(
     program: &Program,
     entry: GlobalId,

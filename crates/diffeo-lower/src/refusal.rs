@@ -5,13 +5,13 @@ use diffeo_base::{Diagnostic, Name, SourceMap, Span};
 /// Why there is no Flat for a program.
 #[derive(Clone, Debug)]
 pub enum Refusal {
-    /// It takes a derivative there that is not compiled; why, in words, if that is known.
+    /// A derivative at this place is not compiled; the reason in words, if it is known.
     Derivative(Span, String),
     /// The entry takes or gives functions.
     Entry,
-    /// It has a type that holds values of infinitely many types.
+    /// A type holds values of infinitely many types, so code for each would have no end.
     Type(Name),
-    /// Its derivatives have more than so many statements.
+    /// Its derivatives have more statements than this limit, and take long to compile.
     Long(usize),
     /// A bug of the lowering.
     Bug(String),

@@ -75,7 +75,7 @@ impl Lift<'_> {
         self.check_with(ok, why, operands, Vec::new())
     }
 
-    /// The same, with a message.
+    /// As [`Lift::check`], with the message of `fail`.
     pub fn check_with(
         &mut self,
         ok: &Val,
@@ -84,7 +84,7 @@ impl Lift<'_> {
         message: Vec<Piece>,
     ) -> Outcome<()> {
         if self.open.iter().any(|dim| self.sizes[*dim as usize] == 0) {
-            // There is no step.
+            // A loop without steps checks nothing.
             return Ok(());
         }
         let mut bad = self.not(ok);

@@ -7,7 +7,7 @@ use crate::Reason;
 use diffeo_array::ir::{self, Atom, Block, Elem, Op, Reduction, Var};
 use diffeo_calculus::prim::{Comparison, RealOp};
 
-/// Loops of at most so many steps are written step by step.
+/// The most steps of a loop that is unrolled.
 const UNROLLED: i64 = 4;
 
 /// One of two ways.
@@ -167,7 +167,7 @@ impl<'m> Lift<'m> {
         let changed: Vec<usize> = (0..before.len())
             .filter(|i| ways.iter().any(|(_, _, state)| state[*i] != before[*i]))
             .collect();
-        // What is the same on both ways, or known, is no result of the operation.
+        // A value that is equal on both ways and known outside needs no result of `stablehlo.if`.
         let mut values: Vec<Option<Val>> = Vec::new();
         for (a, b) in ways[0].1.iter().zip(&ways[1].1) {
             let same = match (a, b) {
@@ -181,23 +181,34 @@ impl<'m> Lift<'m> {
             values.push(same);
         }
         let elems: Vec<Elem> = results.iter().map(|var| self.elem_of(*var)).collect();
-        // Each way's tensors, with the same dimensions.
+        // The sizes of a result that one way leaves open are those of the other way.
+        let shape = |value: &Val| match value {
+            Val::Tensor(t) => Some(t.shape.clone()),
+            Val::Table(table) => Some(table.shape.clone()),
+            _ => None,
+        };
+        let both = ways[0].1.iter().zip(&ways[1].1);
+        let shapes: Vec<Option<Vec<i64>>> = both.map(|(a, b)| shape(a).or(shape(b))).collect();
+        // The tensors of each way, with equal dimensions.
         let mut yields: Vec<Vec<Tensor>> = Vec::new();
         for (text, given, state) in &mut ways {
             let outer = std::mem::replace(&mut self.out, std::mem::take(text));
             self.depth += 1;
             let mut all = Vec::new();
             for (i, value) in given.iter().enumerate() {
-                if values[i].is_none() {
-                    all.push(self.tensor(value, elems[i]));
+                if values[i].is_some() {
+                    continue;
                 }
+                all.push(match (value, &shapes[i]) {
+                    (Val::Unused, Some(shape)) => self.zeros(elems[i], shape),
+                    _ => self.tensor(value, elems[i]),
+                });
             }
             all.extend(changed.iter().map(|i| state[*i].clone()));
             self.depth -= 1;
             *text = std::mem::replace(&mut self.out, outer);
             yields.push(all);
         }
-        // What nothing looks at takes the sizes of the other way.
         if yields[0].iter().zip(&yields[1]).any(|(a, b)| a.shape != b.shape) {
             return Err(self.refuse(Reason::Size));
         }
@@ -221,7 +232,7 @@ impl<'m> Lift<'m> {
             ways[way].0 = std::mem::replace(&mut self.out, outer);
         }
         if yields[0].is_empty() {
-            // Nothing comes of either.
+            // Neither way has a result that is not known.
             return Ok(values.into_iter().flatten().collect());
         }
         let id = self.name("if");
@@ -276,7 +287,7 @@ impl<'m> Lift<'m> {
         let known = count.known().is_some();
         let mut count = self.ints(count);
         if let Some(mask) = self.mask.clone().filter(|_| !known) {
-            // Steps that do not get here may have any count.
+            // Masked steps may have any count, and must not keep the loop going.
             let (mask, none) = (self.tensor(&mask, Elem::Bool), self.int(0));
             count = self.select(&mask, &count, &none);
         }
@@ -379,7 +390,7 @@ impl<'m> Lift<'m> {
         )
     }
 
-    /// Whether the steps that get here go on.
+    /// The steps, of those that are not masked, in which the loop goes on.
     pub fn condition(&mut self, cond: &Block) -> Outcome<Tensor> {
         let values = self.block(cond)?;
         let cond = match (self.mask.clone(), values.first()) {
@@ -401,7 +412,7 @@ impl<'m> Lift<'m> {
         body: &mut dyn FnMut(&mut Self, &[Tensor], &[Var]) -> Outcome<(Vec<Tensor>, Vec<Val>)>,
     ) -> Outcome<Vec<Val>> {
         let (kept, site) = (self.mask.clone(), self.site);
-        // What is passed on as it is: accumulators.
+        // Accumulators are state, not variables of the loop.
         let passed: Vec<bool> = inits.iter().map(|v| matches!(v, Val::Acc(_))).collect();
         if inits.iter().any(|value| matches!(value, Val::Text(_))) {
             return Err(self.refuse(Reason::Texts));
@@ -488,7 +499,7 @@ impl<'m> Lift<'m> {
                 }
                 continue;
             }
-            // The same dimensions as before.
+            // Results get the dimensions of their variables.
             let outer = std::mem::replace(&mut self.out, body_text);
             self.depth += 1;
             let results: Vec<Tensor> =
@@ -539,7 +550,7 @@ impl<'m> Lift<'m> {
     }
 }
 
-/// Whether a value is the same outside of the region that gave it.
+/// Whether a value can be used outside of the region that computed it: a tensor is local to it.
 fn outside(value: &Val) -> bool {
     !matches!(value, Val::Tensor(_))
 }

@@ -374,7 +374,7 @@ impl Lift<'_> {
 
     /// So many elements of a tensor of one axis, from a place that is only known when it runs.
     pub fn dynamic_slice(&mut self, t: &Tensor, start: &Tensor, length: i64) -> Tensor {
-        // What lies in front stays whole.
+        // Axes in front are taken whole.
         let zero = self.int(0);
         let rank = t.dims.len() + t.shape.len();
         let starts: Vec<&str> =

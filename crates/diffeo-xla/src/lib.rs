@@ -115,7 +115,7 @@ pub enum Reason {
     Prints,
     /// A derivative keeps steps of a loop whose number depends on data.
     Stacks,
-    /// There is no such operation.
+    /// StableHLO lacks the operation, and it has no expansion here.
     Operation(&'static str),
 }
 
@@ -146,7 +146,7 @@ impl Reason {
 /// of their own, and each of these elements is a call.
 ///
 /// # Errors
-/// What has no form in XLA, and where.
+/// A [`Refusal`]: the form that XLA lacks, and its place.
 pub fn stablehlo(
     module: &Module,
     inputs: &[Input],

@@ -695,7 +695,7 @@ impl<'m> Lift<'m> {
     }
 }
 
-/// Whether the steps of a block look at what earlier ones have added: at accumulators from outside of it.
+/// Whether steps of a block read accumulators from outside of it: then they depend on each other's order.
 fn reads_state(block: &Block) -> bool {
     // Statements come in order, so an accumulator is known before its views.
     let mut own: Vec<Var> = Vec::new();

@@ -13,7 +13,7 @@ use diffeo_array::ir::Elem;
 pub(crate) enum Place {
     /// Known but for dimensions.
     Affine(Affine),
-    /// As many behind a place that is the same in all dimensions and known when it runs.
+    /// An affine distance from a place that all dimensions share and only the run knows, such as the index of a loop.
     From(Tensor, Affine),
     /// Any other.
     Any(Tensor),
@@ -121,7 +121,7 @@ impl Lift<'_> {
         let whole = product(&t.shape);
         let width = product(window);
         if whole == 0 || width == 0 {
-            // Nothing is there, so no step gets here.
+            // No step reads an empty array: its check failed.
             return self.zeros(t.elem, window);
         }
         let affine = match place {
@@ -274,7 +274,7 @@ impl Lift<'_> {
             let found = self.gather(&operand, at, &shape[1..], dims, window.to_vec());
             return self.sorted(&found);
         }
-        // What depends on a dimension of the places, too, is one long array.
+        // An array that depends on a dimension of the places is flattened together with that dimension.
         let mut all = Tensor { elem: Elem::Int, ..at.clone() };
         let mut stride = rows;
         for dim in t.dims.iter().rev() {

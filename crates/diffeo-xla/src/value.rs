@@ -18,7 +18,7 @@ pub(crate) struct Tensor {
     /// Its name in the text.
     pub id: Rc<str>,
     pub elem: Elem,
-    /// What it depends on, rising.
+    /// The dimensions that it depends on, rising.
     pub dims: Vec<Dim>,
     /// The sizes of the array that it is, behind the dimensions.
     pub shape: Vec<i64>,
@@ -68,7 +68,7 @@ pub(crate) enum Val {
     /// A text with values in it.
     Text(Vec<TextPart>),
     Acc(AccView),
-    /// What nothing looks at.
+    /// A value that no statement uses.
     Unused,
 }
 
@@ -134,7 +134,7 @@ impl Val {
 /// A condition that XLA cannot stop at: the number of the first that does not hold is a result of the module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// What is wrong if it does not hold.
+    /// The error if it does not hold.
     pub why: Why,
     /// The types of the operands that the module gives.
     pub operands: Vec<Elem>,

@@ -23,13 +23,13 @@ impl Session {
     /// The module of StableHLO for an entry whose arrays have these sizes.
     ///
     /// # Errors
-    /// What has no form in XLA, and where; a size that is missing, or is of nothing.
+    /// A form that XLA lacks, with its place; a missing size; a size of a parameter that the entry has not.
     pub fn stablehlo(&self, entry: &Entry, shapes: &Shapes) -> Result<StableHlo, Box<Diagnostic>> {
         let inputs = self.inputs(entry, shapes)?;
         self.lower_to_stablehlo(entry, &inputs, &[]).map(|(_, made)| made)
     }
 
-    /// The same for these inputs and further sizes of all of them, with the module of Flat.
+    /// The module for these inputs, all with the sizes of a batch in front; and the module of Flat, for errors of checks.
     pub(crate) fn lower_to_stablehlo(
         &self,
         entry: &Entry,
@@ -43,7 +43,7 @@ impl Session {
         let made = diffeo_xla::stablehlo(&lowered.module, inputs, batch).map_err(|refusal| {
             let module = &lowered.module;
             let span = module.sites.get(refusal.site.0 as usize).map_or(entry.span, |site| {
-                // What happens within the library is told at the call that led there.
+                // An error within the library stands at the user's call that led there.
                 let mut site = site;
                 while let (true, Some(inlined)) =
                     (module.library.contains(&site.span.file), &site.inlined)
@@ -100,7 +100,7 @@ impl Session {
 struct Walk<'s> {
     shapes: &'s Shapes,
     used: Vec<bool>,
-    /// What sizes can be given for.
+    /// The names of arrays and Ints, for messages.
     names: Vec<String>,
     inputs: Vec<Input>,
 }

@@ -173,12 +173,10 @@ def _operations(context, *operands, call, batch):
     def work(*arguments):
         given = [x.astype(wide[kind]) for x, (_, kind) in zip(arguments, call.leaves_in)]
         *results, status, failed = module_primitive.bind(*given, found=found)
-        if not found.can_fail:
-            pass
-        elif call.xla == "nan":
+        if call.xla == "nan":
             ok = status < 0
             results = [jnp.where(ok, x, jnp.nan) if kind == "Real" else x for x, (_, kind) in zip(results, call.leaves_out)]
-        else:
+        elif found.can_fail:
             jax.debug.callback(functools.partial(_report, found), status, failed)
         return [results[i].astype(aval.dtype) for i, aval in zip(call.select, context.avals_out)]
 
@@ -196,15 +194,11 @@ module_primitive.multiple_results = True
 
 @module_primitive.def_abstract_eval
 def _module_abstract(*arguments, found):
-    module = _parsed(found.text)
     kinds = {"f64": np.float64, "i64": np.int64, "i1": np.bool_}
-    types = [mlir.ir.RankedTensorType(t) for t in module.body.operations[0].type.results]
-    return [jax.core.ShapedArray(tuple(t.shape), kinds[str(t.element_type)]) for t in types]
-
-
-def _parsed(text):
     with mlir.make_ir_context():
-        return mlir.ir.Module.parse(text)
+        module = mlir.ir.Module.parse(found.text)
+        types = [mlir.ir.RankedTensorType(t) for t in module.body.operations[0].type.results]
+        return [jax.core.ShapedArray(tuple(t.shape), kinds[str(t.element_type)]) for t in types]
 
 
 def _module_lowering(context, *arguments, found):

@@ -32,7 +32,7 @@ impl Function {
     /// and of fields sorted by name; with a `batch`, arguments and results have these sizes in front of their own.
     ///
     /// # Errors
-    /// What has no form in XLA, and where.
+    /// A form that XLA lacks, with its place.
     pub fn stablehlo(&self, sizes: &[Vec<i64>], batch: &[i64]) -> Result<XlaModule, Error> {
         let made = self.defined(|session, entry| {
             let mut all = Vec::new();

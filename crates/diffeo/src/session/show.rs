@@ -11,7 +11,7 @@ impl Session {
     /// The program of Flat that an entry becomes, as text; after this pass if one is named.
     ///
     /// # Errors
-    /// What there is no Flat for, as a message.
+    /// The reason that the program has no Flat, as a message.
     pub fn show_flat(
         &self,
         entry: &Entry,

@@ -8,7 +8,7 @@ use diffeo_lower::Refusal;
 /// Why a program, or this run of it, is left to the evaluator.
 #[derive(Clone, Debug)]
 pub enum Unsupported {
-    /// There is no Flat for it.
+    /// The lowering refuses it.
     Lowering(Refusal),
     /// A derivative was nan when it ran: the evaluator knows more of each number.
     Nan,
@@ -69,7 +69,7 @@ impl Unsupported {
             Unsupported::Rule => {
                 refused("not-compiled", "a rule for derivatives stopped where nothing varies")
             }
-            // It is not the program that is to blame.
+            // The message has no place in the program, which is not to blame.
             Unsupported::Engine(why) => Diagnostic::error("engine", Span::NONE, why.clone()).help(
                 Help::from("choose another engine: ")
                     .option_of(CallOption::Engine, "jit")

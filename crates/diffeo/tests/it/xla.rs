@@ -1,4 +1,4 @@
-//! The corpus as StableHLO: what has a form, and why the rest has none. `python/tests/test_xla.py` runs the texts.
+//! The corpus as StableHLO, with its values, for `python/tests/test_xla.py`, which compiles it; and why the rest has no form.
 
 use crate::support::{corpus, loaded, root};
 use diffeo::pipeline;
@@ -43,12 +43,11 @@ fn word(reason: &Reason) -> &'static str {
 }
 
 #[test]
-fn the_corpus_lowers_or_says_why_not() {
-    let to = std::env::var("DIFFEO_XLA").ok();
+#[ignore = "writes a file for python/tests/test_xla.py"]
+fn stablehlo_of_the_corpus() {
+    let to = std::env::var("DIFFEO_XLA").expect("the file to write is in DIFFEO_XLA");
     let (mut lowered, mut refused, mut lines) = (0, BTreeMap::<&str, usize>::new(), String::new());
-    // Each fourth case, or all that are to be written.
-    let step = if to.is_some() || std::env::var_os("DIFFEO_ALL").is_some() { 1 } else { 4 };
-    for case in corpus().into_iter().filter(|case| case.kinks.is_none()).step_by(step) {
+    for case in corpus().into_iter().filter(|case| case.kinks.is_none()) {
         let (mut session, module) = loaded(&case.text);
         let has_main = session.definitions(module).iter().any(|name| *name == "main");
         if session.has_errors() || !has_main {
@@ -61,27 +60,22 @@ fn the_corpus_lowers_or_says_why_not() {
         let options = LowerOptions { nan: Nan::Given, ..LowerOptions::default() };
         let flat = pipeline::flat_with(&entry.program, entry.global, options, &mut |_| {});
         let Ok(flat) = flat else { continue };
-        match diffeo_xla::stablehlo(&flat.module, &[], &[]) {
-            Err(refusal) => *refused.entry(word(&refusal.reason)).or_default() += 1,
-            Ok(made) => {
-                lowered += 1;
-                if to.is_some() {
-                    let run = session.run_on(&entry, None, Options::default(), Engine::Reference);
-                    let value = run.result.as_ref().ok();
-                    let value = value.map(|v| numbers(&flat.layout.flat(v, &flat.layout.to)));
-                    let code = run.result.as_ref().err().map(|error| error.code);
-                    let line = serde_json::json!({
-                        "name": case.name, "text": made.text, "code": code,
-                        "value": value.map(|v| v.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>()),
-                    });
-                    lines += &format!("{line}\n");
-                }
+        let made = match diffeo_xla::stablehlo(&flat.module, &[], &[]) {
+            Ok(made) => made,
+            Err(refusal) => {
+                *refused.entry(word(&refusal.reason)).or_default() += 1;
+                continue;
             }
-        }
+        };
+        lowered += 1;
+        let run = session.run_on(&entry, None, Options::default(), Engine::Reference);
+        let value = run.result.as_ref().ok();
+        let value = value.map(|v| numbers(&flat.layout.flat(v, &flat.layout.to)));
+        let value = value.map(|v| v.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>());
+        let code = run.result.as_ref().err().map(|error| error.code);
+        let line = serde_json::json!({ "name": case.name, "text": made.text, "code": code, "value": value });
+        lines += &format!("{line}\n");
     }
     println!("{lowered} lower; of the others {refused:?}");
-    if let Some(to) = to {
-        std::fs::write(root().join(to), lines).expect("the file can be written");
-    }
-    assert!(lowered > 700 / step, "{lowered} lower; of the others {refused:?}");
+    std::fs::write(root().join(to), lines).expect("the file can be written");
 }

@@ -94,6 +94,7 @@ pub fn program(
         Err(Refusal::Type(_)) => return Made::Not("type"),
         Err(other) => return Made::Wrong(format!("{other:?}")),
     };
+    let stablehlo = argument.is_none() && diffeo_xla::stablehlo(&lowered.module, &[], &[]).is_ok();
     let flat = Arc::new(lowered.module);
     for backend in [Backend::Jit, Backend::Llvm] {
         let found = low::lint::lint(&pipeline::low(flat.clone(), backend.lowering()));
@@ -117,6 +118,7 @@ pub fn program(
         argument,
         layout: lowered.layout,
         flat,
+        stablehlo,
         limits: bounds.engines,
         stack: bounds.stack,
         tolerance: source.tolerance,
@@ -133,6 +135,8 @@ pub struct Report {
     pub labels: BTreeMap<&'static str, usize>,
     /// The places of those that no engine, or one of them, left to the evaluator, by why.
     pub left: BTreeMap<&'static str, BTreeSet<String>>,
+    /// How many have a form in XLA.
+    pub stablehlo: usize,
     pub failures: Vec<String>,
 }
 
@@ -174,6 +178,7 @@ fn together(
         match made {
             Ok(Made::Program(program)) => {
                 report.count(program.expected.stopped().unwrap_or("value"));
+                report.stablehlo += usize::from(program.stablehlo);
                 programs.push(*program);
             }
             Ok(Made::Not(why @ ("derivative" | "type"))) => report.leave(why, &source.place),
@@ -250,6 +255,7 @@ pub fn agree(
             for (label, places) in report.left {
                 all.left.entry(label).or_default().extend(places);
             }
+            all.stablehlo += report.stablehlo;
             all.failures.extend(report.failures);
         }
     };

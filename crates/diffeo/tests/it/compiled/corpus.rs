@@ -13,6 +13,9 @@ const FILE: usize = 32;
 /// At least so many cases have a `main` that takes no derivatives.
 const LEAST: usize = 700;
 
+/// At least so many have a form in XLA.
+const LEAST_IN_XLA: usize = 900;
+
 /// Cases that are left to the evaluator, by why.
 const LEFT: &[(&str, &[&str])] = &[
     // Derivatives that are not made.
@@ -133,7 +136,7 @@ fn the_corpus_gives_what_the_evaluator_gives() {
         cases.iter().skip(batch * FILE).take(FILE).map(source).collect()
     };
     let report = agree(cases.len().div_ceil(FILE), &make, UNBOUNDED, &|_| {});
-    println!("{} cases: {:?}", cases.len(), report.labels);
+    println!("{} cases: {:?}; {} in XLA", cases.len(), report.labels, report.stablehlo);
     let failures = &report.failures;
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
     let stopped: usize =
@@ -150,4 +153,6 @@ fn the_corpus_gives_what_the_evaluator_gives() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(only.is_some() || ran >= LEAST, "{ran} cases were run");
+    let lowered = report.stablehlo;
+    assert!(only.is_some() || lowered >= LEAST_IN_XLA, "{lowered} cases have a form in XLA");
 }

@@ -98,6 +98,8 @@ pub struct TargetProgram {
     pub argument: Option<Value>,
     pub layout: Layout,
     pub flat: Arc<Module>,
+    /// Whether it has a form in XLA. The tests of the package for Python compile such texts.
+    pub stablehlo: bool,
     /// The bounds of each run.
     pub limits: fn() -> Limits,
     /// How many bytes open calls may take.
@@ -312,9 +314,6 @@ fn threads(program: &TargetProgram) -> Ran {
 /// Of so many programs one is compiled with all optimisations of LLVM or the C compiler.
 const WELL: u64 = 16;
 
-/// Longer files of C take a minute with all optimisations, and again for another processor.
-const LONG: usize = 50_000;
-
 /// A number that depends on these programs.
 fn hash(modules: &[Arc<low::LowModule>]) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -342,25 +341,38 @@ fn no_c_compiler() -> Option<String> {
 
 fn run_c(programs: &[TargetProgram]) -> Vec<Ran> {
     let modules: Vec<Arc<low::LowModule>> = programs.iter().map(|p| p.low(Backend::C)).collect();
-    let statements: usize = modules.iter().map(|module| module.statements()).sum();
-    let quick = quick(hash(&modules)) || statements > LONG;
-    let run = |cpu| {
+    // The programs with these indices, as one file.
+    let run = |chosen: &[usize], cpu, quick| -> Vec<Ran> {
         let options = c::compiler::COptions { cpu, quick, ..c::compiler::COptions::default() };
-        match c::engine::compile_all(&modules, &options) {
-            Ok(all) => programs.iter().zip(all).map(|(p, compiled)| call(p, compiled)).collect(),
-            Err(error) => programs.iter().map(|p| not_compiled(p, &error)).collect::<Vec<Ran>>(),
+        let file: Vec<_> = chosen.iter().map(|i| modules[*i].clone()).collect();
+        let programs = chosen.iter().map(|i| &programs[*i]);
+        match c::engine::compile_all(&file, &options) {
+            Ok(all) => programs.zip(all).map(|(p, compiled)| call(p, compiled)).collect(),
+            Err(error) => programs.map(|p| not_compiled(p, &error)).collect(),
         }
     };
-    let mut ran = run(Cpu::default());
-    if !quick {
-        for ((program, ran), other) in programs.iter().zip(&mut ran).zip(run(Cpu::Baseline)) {
-            if !other.is_same(ran) {
-                let all = format!("{ran:.2000?}, but {other:.2000?} for the baseline");
-                *ran = not_compiled(program, all);
-            }
+    let (few, well): (Vec<usize>, Vec<usize>) =
+        (0..modules.len()).partition(|i| quick(hash(&modules[*i..=*i])));
+    let mut ran: Vec<(usize, Ran)> = Vec::new();
+    if !few.is_empty() {
+        ran.extend(few.iter().copied().zip(run(&few, Cpu::default(), true)));
+    }
+    if !well.is_empty() {
+        let here = run(&well, Cpu::default(), false);
+        let baseline = run(&well, Cpu::Baseline, false);
+        for ((i, here), other) in well.iter().zip(here).zip(baseline) {
+            let found = match other.is_same(&here) {
+                true => here,
+                false => {
+                    let all = format!("{here:.2000?}, but {other:.2000?} for the baseline");
+                    not_compiled(&programs[*i], all)
+                }
+            };
+            ran.push((*i, found));
         }
     }
-    ran
+    ran.sort_by_key(|(i, _)| *i);
+    ran.into_iter().map(|(_, ran)| ran).collect()
 }
 
 /// What is wrong with what an engine gave.
