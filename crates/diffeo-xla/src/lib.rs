@@ -115,6 +115,10 @@ pub enum Reason {
     Prints,
     /// A derivative keeps steps of a loop whose number depends on data.
     Stacks,
+    /// Branches or loops lie deeper within each other than XLA's parser follows.
+    Nested,
+    /// The program has more statements than XLA compiles in minutes; each call is counted.
+    Long,
     /// StableHLO lacks the operation, and it has no expansion here.
     Operation(&'static str),
 }
@@ -137,6 +141,10 @@ impl Reason {
             Reason::Stacks => {
                 "the derivative of a loop whose steps are kept has no form in XLA yet".to_string()
             }
+            Reason::Nested => {
+                "branches or loops that are nested hundreds deep have no form in XLA".to_string()
+            }
+            Reason::Long => "a program of a million statements has no form in XLA".to_string(),
             Reason::Operation(name) => format!("`{name}` has no form in XLA yet"),
         }
     }

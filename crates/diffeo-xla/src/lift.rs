@@ -14,11 +14,18 @@ use diffeo_array::ir::{
     self, Atom, Block, Elem, FlatTy, FunctionId, Module, Op, SiteId, Stmt, Stop, Var,
 };
 use diffeo_array::report::Why;
+use diffeo_base::deep;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 pub(crate) type Outcome<T> = Result<T, Box<Refusal>>;
+
+/// The deepest nesting of regions: XLA compiles 100 branches in 2 s, 200 in 25 s, and ends the process by a fault at 250.
+const DEEPEST: usize = 100;
+
+/// The most statements: XLA takes minutes for some 100,000.
+const LONGEST: usize = 1 << 20;
 
 /// How many operands of a failed check are kept.
 pub(crate) const OPERANDS: usize = 4;
@@ -26,7 +33,10 @@ pub(crate) const OPERANDS: usize = 4;
 pub(crate) struct Lift<'m> {
     pub module: &'m Module,
     pub out: String,
+    /// How deep regions lie within each other.
     pub depth: usize,
+    /// The statements that were walked, those of a function at each call.
+    pub count: usize,
     pub names: usize,
     /// By the name of a reshaped tensor, what it was, and its sizes.
     pub reshaped: HashMap<Rc<str>, (Rc<str>, Vec<i64>)>,
@@ -63,6 +73,7 @@ impl<'m> Lift<'m> {
             module,
             out: String::new(),
             depth: 2,
+            count: 0,
             names: 0,
             reshaped: HashMap::new(),
             sizes: Vec::new(),
@@ -168,10 +179,12 @@ impl<'m> Lift<'m> {
         self.value(atom).known().ok_or_else(|| self.refuse(reason))
     }
 
+    /// The values of a block, on a stack that is large enough for the blocks within.
     pub fn block(&mut self, block: &Block) -> Outcome<Vec<Val>> {
-        for stmt in &block.stmts {
-            self.stmt(stmt)?;
+        if self.depth > DEEPEST {
+            return Err(self.refuse(Reason::Nested));
         }
+        deep(|| block.stmts.iter().try_for_each(|stmt| self.stmt(stmt)))?;
         Ok(self.values(&block.results))
     }
 
@@ -183,6 +196,10 @@ impl<'m> Lift<'m> {
 
     pub fn stmt(&mut self, stmt: &Stmt) -> Outcome<()> {
         self.site = stmt.site;
+        self.count += 1;
+        if self.count > LONGEST {
+            return Err(self.refuse(Reason::Long));
+        }
         let values = self.op(stmt)?;
         self.define(&stmt.results, values);
         Ok(())

@@ -38,8 +38,35 @@ fn word(reason: &Reason) -> &'static str {
         Reason::Texts => "texts",
         Reason::Prints => "prints",
         Reason::Stacks => "stacks",
+        Reason::Nested => "nested",
+        Reason::Long => "long",
         Reason::Operation(name) => name,
     }
+}
+
+/// Why an entry has no form in XLA.
+fn refused(text: &str) -> String {
+    let (mut session, module) = loaded(text);
+    let entry =
+        session.entry(module, "f").unwrap_or_else(|| panic!("{:.2000?}", session.diagnostics()));
+    session.stablehlo(&entry, &[]).expect_err("XLA has no form for it").message.to_string()
+}
+
+/// XLA takes hours for these, or ends the process.
+#[test]
+fn deep_and_long_programs_are_refused() {
+    let chain: String =
+        (0..2900).map(|i| format!("if x < {i}.5 then sin(x + {i}.0) else ")).collect();
+    let deep = refused(&format!("def f({{x}}: {{x: Real}}) -> Real = {chain}x\n"));
+    assert_eq!(deep, "branches or loops that are nested hundreds deep have no form in XLA");
+    let doubled = "(loop (y, n) = (last(x), 0) while n < 2 do (y * last(y + 1.0), n + 1)).0";
+    let mut text = "def f0(x: Real) -> Real = sin(x)\n".to_string();
+    for i in 1..30 {
+        let body = doubled.replace("last", &format!("f{}", i - 1));
+        text += &format!("def f{i}(x: Real) -> Real = {body}\n");
+    }
+    let long = refused(&format!("{text}def f({{x}}: {{x: Real}}) -> Real = f29(x)\n"));
+    assert_eq!(long, "a program of a million statements has no form in XLA");
 }
 
 #[test]
