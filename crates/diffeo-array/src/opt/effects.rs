@@ -4,9 +4,10 @@ use super::graph::{call_graph, CallGraph};
 use super::shapes::Shapes;
 use crate::ir::ops::row;
 pub(crate) use crate::ir::ops::Effect;
-use crate::ir::walk::{deep, has_regions, regions, statements};
-use crate::ir::{Atom, Block, FlatTy, Module, Op, Scalar, Stmt, VarInfo};
+use crate::ir::walk::{binders, deep, has_regions, operands, regions, statements, var};
+use crate::ir::{Atom, Block, FlatTy, Module, Op, Scalar, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::{real, IntOp};
+use hashbrown::HashSet;
 
 /// The effects of functions and constants.
 pub(crate) struct Effects {
@@ -55,11 +56,12 @@ impl Effects {
         block.stmts.iter().fold(Effect::NONE, |e, stmt| e.and(self.stmt(stmt, shapes, vars)))
     }
 
-    /// The effect of a statement, with its regions.
+    /// The effect of a statement, with its regions. State that it makes for itself alone is none.
     pub fn stmt(&self, stmt: &Stmt, shapes: &Shapes, vars: &[VarInfo]) -> Effect {
         let mut effect = self.own(stmt, shapes, vars);
         if has_regions(&stmt.op) {
             deep(|| regions(&stmt.op, |r| effect = effect.and(self.block(r, shapes, vars))));
+            effect.state = effect.state && !owns_state(stmt, vars);
         }
         effect
     }
@@ -85,6 +87,21 @@ impl Effects {
             op => row(op).effect,
         }
     }
+}
+
+/// Whether all mutable state that a statement reads and writes is made by it and ends with it.
+fn owns_state(stmt: &Stmt, vars: &[VarInfo]) -> bool {
+    let is_mutable = |v: &Var| vars[v.0 as usize].ty.is_mutable();
+    let (mut own, mut used) = (HashSet::new(), HashSet::new());
+    let mut each = |stmt: &Stmt| {
+        own.extend(stmt.results.iter().copied().filter(is_mutable));
+        binders(&stmt.op, |v| own.extend(Some(v).filter(is_mutable)));
+        operands(&stmt.op, |a| used.extend(var(a).filter(is_mutable)));
+        regions(&stmt.op, |r| used.extend(r.results.iter().filter_map(var).filter(is_mutable)));
+    };
+    each(stmt);
+    regions(&stmt.op, |r| statements(r, &mut each));
+    used.is_subset(&own) && !stmt.results.iter().any(is_mutable)
 }
 
 /// Whether an operation on Ints can fail, given the constants among its operands.

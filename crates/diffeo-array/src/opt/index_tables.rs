@@ -14,6 +14,9 @@
 //! is known before, or is the index of a loop around it. It pays where an index takes many operations, as in packed
 //! triangles.
 //!
+//! What it gains: a Gaussian mixture of 1,000 points with 64 coordinates takes 60 ms by Cranelift, 163 ms without it, and
+//! its gradient 340 ms, 452 ms without it. LLVM moves and vectorises such indices itself.
+//!
 //! Why it is right: only operations that were proved to fit are moved, and sums of these are the same in any order
 //! modulo 2^64. Elements that no step reads may be wrong, but computing them does not fail: divisors are constants.
 

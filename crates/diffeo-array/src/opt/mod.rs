@@ -22,12 +22,10 @@
 //! | `specialise.rs` | shape specialisation |
 //! | `scalars.rs`, `rows.rs` | scalar replacement of small arrays across calls, branches and loops; flat matrices |
 //! | `index_tables.rs` | index tables |
-//! | `scatter_to_map.rs`, `promote.rs` | scatter to map; accumulator promotion |
-//! | `add_elements.rs` | addition where elements are made |
+//! | `promote.rs` | accumulator promotion |
 //! | `unroll.rs` | unrolling; small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs` | what passes ask: effects, sizes, calls |
 
-mod add_elements;
 mod canonical_loops;
 mod constants;
 mod cse;
@@ -49,7 +47,6 @@ mod promote;
 mod ranges;
 mod rows;
 mod scalars;
-mod scatter_to_map;
 pub(crate) mod shapes;
 mod simplify;
 mod sink;
@@ -58,7 +55,6 @@ mod specialise;
 mod tail;
 mod unroll;
 
-pub use add_elements::add_elements;
 pub use canonical_loops::canonical_loops;
 pub use constants::constants;
 pub use cse::cse;
@@ -78,7 +74,6 @@ pub use promote::promote;
 pub use ranges::ranges;
 pub use rows::rows;
 pub use scalars::scalars;
-pub use scatter_to_map::scatter_to_map;
 pub use simplify::simplify;
 pub use sink::sink;
 pub use sink_producers::sink_producers;
@@ -184,17 +179,15 @@ pub const PASSES: &[Pass] = &[
     pass("hoist_checks", hoist_checks),
     // Loops of one count side by side: both are without effects now.
     pass("fuse_siblings", fuse_siblings),
-    // Scatters become comprehensions, which fuse.3 joins to their readers.
-    pass("scatter_to_map", scatter_to_map),
     // Statements that do not change in the loops that were joined.
     pass("hoist.2", hoist),
-    // Reads of the comprehensions that were scatters.
+    // Elements that one step of a joined loop writes and reads.
     pass("simplify.7", simplify),
     // Statements that joined loops compute twice.
     pass("cse.5", cse),
     // Checks of indices in joined loops.
     pass("ranges.3", ranges),
-    // Comprehensions that were scatters, into their readers.
+    // Producers into consumers, now that checks have left both loops.
     pass("fuse.3", fuse),
     // Elements of arrays that are not made any more.
     pass("simplify.8", simplify),
@@ -208,8 +201,6 @@ pub const PASSES: &[Pass] = &[
     pass("simplify.9", simplify),
     // Common subexpressions, for the last time.
     pass("cse.6", cse),
-    // Comprehensions with no other use than an accumulator, once fusion is over.
-    pass("add_elements", add_elements),
     // Indices go into tables when no pass has to understand them any more.
     pass("index_tables", index_tables),
     // Matrices as flat arrays, late: the passes above understand rows.

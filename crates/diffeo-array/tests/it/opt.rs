@@ -538,6 +538,39 @@ case!(
 );
 
 case!(
+    loops_with_accumulators_of_their_own_leave_loops,
+    [hoist, dce],
+    "entry main fn main(xs: []Real, x: Real) -> ([]Real, []Real) {
+        n: Int = dim[0](xs)
+        all: Acc[1] = acc_new(n)
+        ys: []Real = build i < 3 {
+            own: Real, last: Real = while (sum = 0.0, y = x) {
+                more: Bool = gt[Real](y, 0.0)
+                yield more
+            } do {
+                a: Acc[1] = acc_new(n)
+                for j < n { z: Real = get(xs, j) acc_add(a, j, z) }
+                zs: []Real = acc_get(a)
+                s: Real = reduce[add] k < n { z: Real = get(zs, k) yield z }
+                t: Real = real.add(sum, s)
+                y2: Real = real.sub(y, 1.0)
+                yield t, y2
+            }
+            w: Real = real.add(own, last)
+            yield w
+        }
+        zs: []Real = build i < 3 {
+            for j < n { z: Real = get(xs, j) acc_add(all, j, z) }
+            yield x
+        }
+        add_all: []Real = acc_get(all)
+        both: []Real = append(ys, zs)
+        return both, add_all }",
+    [reals(&[1.0, 2.0, 3.0]), FlatValue::Real(2.5)],
+    [reals(&[]), FlatValue::Real(1.0)]
+);
+
+case!(
     checks_leave_loops,
     [hoist_checks, dce],
     "entry main fn main(xs: []Real, is: []Int, m: [][]Real, k: Int) -> (Real, []Real, Real, Real) {

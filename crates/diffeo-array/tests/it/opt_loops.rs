@@ -2,8 +2,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    add_elements, cse, dce, defer_checks, demand, extrema, fuse, index_tables, inline,
-    inline_small, optimise, promote, ranges, scatter_to_map, simplify, sink_producers, unroll,
+    cse, dce, defer_checks, demand, extrema, fuse, index_tables, inline, inline_small, optimise,
+    promote, ranges, simplify, sink_producers, unroll,
 };
 use diffeo_array::value::{Data, FlatArray, FlatValue};
 use diffeo_array::{lint, parse, print_plain, FlatEvaluator};
@@ -251,76 +251,6 @@ fn views_of_small_accumulators_are_numbers() {
     // At a place that is not known, nothing is a number.
     let text = after(&[promote, simplify, dce], &program("", "i"), &points);
     assert!(text.contains("acc_new(4)"), "{text}");
-}
-
-#[test]
-fn loops_that_fill_accumulators_are_comprehensions() {
-    let program = |more: &str, at: &str| {
-        format!(
-            "entry main fn main(xs: []Real) -> ([]Real) {{
-                n: Int = dim[0](xs)
-                a: Acc[1] = acc_new(n)
-                b: Acc[1] = acc_new(n)
-                for i < n {{
-                    x: Real = get(xs, i)
-                    j: Int = fits.add(i, 0)
-                    acc_add(a, {at}, x)
-                    y: Real = real.neg(x)
-                    acc_add(b, i, y)
-                }}
-                {more}
-                c: []Real = acc_get(a)
-                d: []Real = acc_get(b)
-                e: []Real = append(c, d)
-                return e
-            }}"
-        )
-    };
-    let points = [vec![rows(&[3], &[1.5, -0.0, 0.0])], vec![rows(&[0], &[])]];
-    let text = after(&[scatter_to_map], &program("", "i"), &points);
-    assert!(!text.contains("acc_") && text.contains("build i < n"), "{text}");
-    // What else is added, and where it is not seen that it is the loop's index.
-    let text = after(&[scatter_to_map], &program("acc_add_array(a, xs)", "i"), &points);
-    assert!(text.matches("acc_add(").count() == 2, "{text}");
-    let text = after(&[scatter_to_map], &program("", "j"), &points);
-    assert!(text.matches("acc_add(").count() == 2, "{text}");
-}
-
-#[test]
-fn elements_are_added_where_they_are_made() {
-    let program = |from: &str, between: &str| {
-        format!(
-            "entry main fn main(xs: []Real) -> ([]Real) {{
-                n: Int = dim[0](xs)
-                a: Acc[1] = acc_new(n)
-                b: Acc[1] = acc_new(n)
-                acc_add_array(a, xs)
-                acc_add_array(b, xs)
-                ys: []Real = build i < n {{
-                    x: Real = {from}
-                    y: Real = real.mul(x, 2.0)
-                    yield y
-                }}
-                {between}
-                acc_add_array(b, ys)
-                c: []Real = acc_get(a)
-                d: []Real = acc_get(b)
-                e: []Real = append(c, d)
-                return e
-            }}"
-        )
-    };
-    let points = [vec![rows(&[3], &[1.5, -0.0, 0.0])], vec![rows(&[0], &[])]];
-    let more = "acc_add_array(a, xs)";
-    for (from, between) in [("get(xs, i)", ""), ("get(xs, i)", more), ("acc_take(a, i)", "")] {
-        let text = after(&[add_elements], &program(from, between), &points);
-        assert!(text.contains("acc_add(b, i, y)") && !text.contains("build"), "{text}");
-    }
-    // An addition in between changes the elements; the comprehension takes from the accumulator that gets them.
-    for (from, between) in [("acc_take(a, i)", more), ("acc_take(b, i)", "")] {
-        let text = after(&[add_elements], &program(from, between), &points);
-        assert!(text.contains("build"), "{text}");
-    }
 }
 
 const TRIANGLE: &str = "entry main fn main(l: []Real, x: []Real, d: Int) -> ([]Real) {
