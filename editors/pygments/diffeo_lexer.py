@@ -33,7 +33,7 @@ def _capture(text):
 _ITEM = rf"(?={_word('def|import')}(?!\s*[:=,}}])|{_word('type')}\s+[{unistring.Lu}]|^\s*##(?!#))"
 
 _DERIVATIVES = (
-    "grad", "value_and_grad", "rd", "fd", "vjp", "jvp", "jacobian", "jacfwd", "jacrev", "hessian", "hvp",
+    "grad", "value_and_grad", "grad_along", "rd", "fd", "vjp", "jvp", "jacobian", "jacfwd", "jacrev", "hessian", "hvp",
     "derivatives", "jet", "stop_gradient", "checkpoint", "with_derivative", "with_exact_derivative",
 )
 

@@ -47,7 +47,10 @@ fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<HostOptions> {
                     "ignore" => Kinks::Ignore,
                     "warn" => Kinks::Warn,
                     "error" => Kinks::Error,
-                    _ => return Err(PyValueError::new_err("kinks is ignore, warn or error")),
+                    "exact" => Kinks::Exact,
+                    _ => {
+                        return Err(PyValueError::new_err("kinks is ignore, warn, error or exact"))
+                    }
                 };
             }
             "timeout" => options.time = time(value.extract()?)?,

@@ -137,6 +137,17 @@ def test_files_are_loaded(root):
     assert "descend" in repr(iris)
 
 
+def test_kinks_are_decided_by_directions():
+    m = diffeo.source("def f(x: Real, y: Real) = max(x, y) + min(x, y)\ndef step(x: Real) = if x < 0.0 then 0.0 else 1.0\n", "k.deo")
+    assert diffeo.grad(m.f, argnums=(0, 1))(1.0, 1.0) == (2.0, 0.0)
+    exact = m.function("f", kinks="exact")
+    assert diffeo.grad(exact, argnums=(0, 1))(1.0, 1.0) == (1.0, 1.0)
+    with pytest.raises(diffeo.Error, match="the function jumps where 0.0 < 0.0 is decided"):
+        diffeo.grad(m.function("step", kinks="exact"))(0.0)
+    with pytest.raises(ValueError, match="kinks is ignore, warn, error or exact"):
+        m.function("f", kinks="exactly")
+
+
 def test_expressions_are_functions(m):
     f = m.expression("fn x -> cube(x) + 1.0")
     assert f(2.0) == 9.0 and diffeo.grad(f)(2.0) == 12.0

@@ -416,6 +416,7 @@ impl<'p> CoreChecker<'p> {
                 }
             }
             DiffOp::Rd
+            | DiffOp::RdAlong
             | DiffOp::Vjp
             | DiffOp::Jvp
             | DiffOp::Checkpoint

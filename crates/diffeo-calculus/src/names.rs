@@ -252,6 +252,7 @@ names! {
 names! {
     DiffOp {
         Rd => "rd",
+        RdAlong => "rd_along",
         Vjp => "vjp",
         Jvp => "jvp",
         StopGradient => "stop_gradient",

@@ -400,6 +400,7 @@ impl<'p> CorePrinter<'p> {
                 match op {
                     DiffOp::Jet { k, r } => self.text(format!("{k}, {r}, ")),
                     DiffOp::Rd
+                    | DiffOp::RdAlong
                     | DiffOp::Vjp
                     | DiffOp::Jvp
                     | DiffOp::StopGradient

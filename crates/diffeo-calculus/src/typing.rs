@@ -262,6 +262,7 @@ impl Diff {
         let pair = |a: &Ty, b: &Ty| Ty::tuple(vec![a.clone(), b.clone()]);
         match self.op {
             DiffOp::Rd => (vec![fun, s.clone(), t.clone()], s.clone()),
+            DiffOp::RdAlong => (vec![fun, Ty::array(s.clone()), s.clone(), t.clone()], s.clone()),
             DiffOp::Vjp => {
                 let pullback = Ty::fun(t.clone(), s.clone());
                 (vec![fun, s.clone()], pair(t, &pullback))

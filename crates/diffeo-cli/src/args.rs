@@ -743,6 +743,8 @@ pub enum Kinks {
     Warn,
     /// Stop.
     Error,
+    /// Decide them by the directions of the derivative; stop at jumps.
+    Exact,
 }
 
 impl From<Kinks> for diffeo::Kinks {
@@ -751,6 +753,7 @@ impl From<Kinks> for diffeo::Kinks {
             Kinks::Ignore => diffeo::Kinks::Ignore,
             Kinks::Warn => diffeo::Kinks::Warn,
             Kinks::Error => diffeo::Kinks::Error,
+            Kinks::Exact => diffeo::Kinks::Exact,
         }
     }
 }

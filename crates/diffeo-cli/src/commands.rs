@@ -164,7 +164,7 @@ impl Shell {
         // The account names the kinks in any case.
         let kinks = match kinks {
             Kinks::Ignore if self.setting.verbose => diffeo::Kinks::Warn,
-            kinks @ (Kinks::Ignore | Kinks::Warn | Kinks::Error) => kinks.into(),
+            kinks @ (Kinks::Ignore | Kinks::Warn | Kinks::Error | Kinks::Exact) => kinks.into(),
         };
         let stack = Options::default().max_stack;
         let options = Options {
@@ -194,6 +194,7 @@ impl Shell {
         self.account.steps.extend(run.times);
         self.account.engine = Some(run.engine);
         self.account.looked = how.kinks != Kinks::Ignore;
+        self.account.exact = how.kinks == Kinks::Exact;
         self.account.reason = run.unsupported.map(|why| why.reason(self.session.sources()));
         self.account.note = run.note;
         self.took(run.operations, run.warnings, how.kinks);

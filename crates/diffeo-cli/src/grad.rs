@@ -82,6 +82,7 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
             Some("the check compares what the evaluator's modes give".to_string());
     }
     shell.account.looked = kinks != Kinks::Ignore;
+    shell.account.exact = kinks == Kinks::Exact;
     shell.account.note = account.note;
     shell.account.steps.extend(account.times);
     shell.took(account.operations, warnings, kinks);
@@ -167,7 +168,9 @@ fn found(
     if args.evaluation.kinks == Kinks::Error {
         evaluator.gradient(&point)?;
     }
-    let extent = CheckExtent { limits: shell.setting.limits.clone(), ..CheckExtent::default() };
+    let exact = args.evaluation.kinks == Kinks::Exact;
+    let limits = shell.setting.limits.clone();
+    let extent = CheckExtent { limits, exact, ..CheckExtent::default() };
     check(&shell.session, function, &point, &extent)
         .map(|report| GradOutput::Report(Box::new(report)))
         .map_err(explain)

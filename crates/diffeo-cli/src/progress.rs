@@ -93,6 +93,8 @@ pub struct Account {
     pub operations: Option<u64>,
     /// Whether it was asked for kinks.
     pub looked: bool,
+    /// Whether the directions of derivatives have decided them.
+    pub exact: bool,
     /// The kinks met: places and messages.
     pub kinks: Vec<Diagnostic>,
 }
@@ -118,8 +120,9 @@ impl Account {
         let kinks: Vec<String> =
             self.kinks.iter().map(|k| format!("{}: {}", place(k), k.message)).collect();
         let silent = |engine: Engine| engine.is_compiled() || !engine.reports(Kinks::Warn);
-        let unknown = !self.looked && self.engine.is_some_and(silent);
+        let unknown = self.exact || !self.looked && self.engine.is_some_and(silent);
         let met = match kinks.as_slice() {
+            [] if self.exact => "decided by directions".to_string(),
             [] if unknown => "not looked for".to_string(),
             [] => "none met".to_string(),
             kinks => format!("{} met\n  {}", kinks.len(), kinks.join("\n  ")),

@@ -110,6 +110,7 @@ impl<'p> Lower<'p> {
             (DiffOp::Jet { k, r }, [f, x]) => self.jet(diff, (f, x), (k, r), at),
             (
                 DiffOp::Rd
+                | DiffOp::RdAlong
                 | DiffOp::Vjp
                 | DiffOp::Jvp
                 | DiffOp::Jet { .. }

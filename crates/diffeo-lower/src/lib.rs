@@ -85,11 +85,16 @@ pub fn lower(
     if let Some(refusal) = refusal(program, entry) {
         return Err(refusal);
     }
+    if let Some(place) = analyse::derivative(program, entry, |op| op == DiffOp::RdAlong) {
+        let why = "directions decide at its kinks, which compiled code does not know".to_string();
+        return Err(Refusal::Derivative(place, why));
+    }
     let mut cx = Lower::new(program, see);
     // Where nothing is differentiated, the others are calls and the identity.
     let differentiates = |op| match op {
         DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => true,
-        DiffOp::StopGradient
+        DiffOp::RdAlong
+        | DiffOp::StopGradient
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative
         | DiffOp::WithExactDerivative

@@ -166,6 +166,10 @@ fn of_derivative(op: DiffOp) -> CoverageRow {
     match op {
         DiffOp::Rd => row(name, Paper("Figures 2, 4"), [INSIDE_OUT; 6]),
         DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => row(name, Ours, [INSIDE_OUT; 6]),
+        DiffOp::RdAlong => {
+            let why = "its directions decide at kinks: the evaluator runs the program";
+            row(name, Refused(why), [Refused(why); 6])
+        }
         DiffOp::StopGradient
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative

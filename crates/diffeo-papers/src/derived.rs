@@ -20,8 +20,9 @@
 use super::engine::TranslatingEngine;
 use super::expansion::has_one_shape;
 use super::homomorphism;
+use super::workspace::Refusal;
 use super::{delta, dual, jet, numbers, polytypic, System, Workspace};
-use diffeo_base::deep;
+use diffeo_base::{deep, Span};
 use diffeo_calculus::build::*;
 use diffeo_calculus::names::Named;
 use diffeo_calculus::prim::{Comparison, Diff, DiffOp, Lifting, Prim};
@@ -50,6 +51,7 @@ fn rewrite(w: &mut Workspace, engine: TranslatingEngine, e: &Term) -> Term {
             | DiffOp::WithDerivative
             | DiffOp::WithExactDerivative
             | DiffOp::Moves => e,
+            DiffOp::RdAlong => along(w, diff, e.span),
             DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 let args = std::mem::take(args);
                 if !w.dynamic {
@@ -63,6 +65,20 @@ fn rewrite(w: &mut Workspace, engine: TranslatingEngine, e: &Term) -> Term {
             }
         }
     })
+}
+
+/// Directions decide at kinks, which the systems do not know: the program stops for the evaluator.
+fn along(w: &mut Workspace, diff: &Diff, span: Span) -> Term {
+    if !w.dynamic {
+        w.refuse(Refusal {
+            what: "`grad_along`",
+            reason: "the systems know no directions that decide at kinks",
+            span,
+        });
+    }
+    let stop = numbers::lifting(Lifting::Moves, Ty::Unit, Ty::Unit, Vec::new());
+    let stopped = w.binder("stopped", Ty::Unit);
+    bind(stopped, stop, prim(Prim::Fail(diff.from.clone()), vec![text("not translated")]))
 }
 
 /// The derivative of a function that is written in its place, in the place of the derivative term.
@@ -114,7 +130,8 @@ impl Operator<'_> {
             DiffOp::Rd => self.rd(args),
             DiffOp::Vjp => self.vjp(args),
             DiffOp::Jet { k, r } => self.jet(k, r, args),
-            DiffOp::StopGradient
+            DiffOp::RdAlong
+            | DiffOp::StopGradient
             | DiffOp::Checkpoint
             | DiffOp::WithDerivative
             | DiffOp::WithExactDerivative

@@ -734,7 +734,7 @@ impl HomomorphismTranslator<'_> {
                 let types = [f, s.clone(), s.clone(), Ty::String];
                 self.named(args, &types, |tr, xs| moves(tr.w, tr.system, (s, t), xs)).kind
             }
-            DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
+            DiffOp::Rd | DiffOp::RdAlong | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 refused(self.w, self.system, d, e).kind
             }
         }

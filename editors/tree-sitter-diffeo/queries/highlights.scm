@@ -103,13 +103,13 @@
 (call
   function: (identifier) @function.call
   (#not-any-of? @function.call
-    "grad" "value_and_grad" "rd" "fd" "vjp" "jvp" "jacobian" "jacfwd" "jacrev" "hessian" "hvp" "derivatives" "jet"
+    "grad" "value_and_grad" "grad_along" "rd" "fd" "vjp" "jvp" "jacobian" "jacfwd" "jacrev" "hessian" "hvp" "derivatives" "jet"
     "stop_gradient" "checkpoint" "with_derivative" "with_exact_derivative"))
 
 (call
   function: (identifier) @function.builtin
   (#any-of? @function.builtin
-    "grad" "value_and_grad" "rd" "fd" "vjp" "jvp" "jacobian" "jacfwd" "jacrev" "hessian" "hvp" "derivatives" "jet"
+    "grad" "value_and_grad" "grad_along" "rd" "fd" "vjp" "jvp" "jacobian" "jacfwd" "jacrev" "hessian" "hvp" "derivatives" "jet"
     "stop_gradient" "checkpoint" "with_derivative" "with_exact_derivative"))
 
 ; Fields

@@ -120,6 +120,15 @@ pub enum ErrorKind {
         /// Its operands.
         operands: Vec<f64>,
     },
+    /// Under `kinks = exact`: the function is not continuous where it is differentiated.
+    Jump {
+        /// What decides otherwise beside the point.
+        op: &'static str,
+        /// Its operands.
+        operands: Vec<f64>,
+        /// The value at the point and beside it; none if they differ in shape, or there is none beside it.
+        values: Option<[f64; 2]>,
+    },
     /// Under `kinks = error`: the derivative lacks what the motion of a place adds.
     Moving {
         /// What the library says of it.
@@ -276,6 +285,7 @@ impl ErrorKind {
             ErrorKind::TooDeep { .. } => "too-deep",
             ErrorKind::Unfolded { .. } => "unfolded",
             ErrorKind::Kink { .. } => "kink",
+            ErrorKind::Jump { .. } => "jump",
             ErrorKind::OutsideDomain { .. } => "outside-domain",
             ErrorKind::Moving { .. } => MOVING,
             ErrorKind::Exceeded(bound) => bound.code(),
@@ -343,6 +353,19 @@ impl ErrorKind {
             ErrorKind::Kink { op, operands: xs } => {
                 format!("{} has no derivative there", operands(op, xs))
             }
+            ErrorKind::Jump { op, operands: xs, values } => {
+                let decision = operands(op, xs);
+                match values {
+                    Some([x, y]) => format!(
+                        "the function jumps where {decision} is decided: from {} to {}",
+                        real(*x),
+                        real(*y)
+                    ),
+                    None => format!(
+                        "the function jumps where {decision} is decided: it has no such value on the other side"
+                    ),
+                }
+            }
             ErrorKind::OutsideDomain { op, operands: xs } => {
                 format!("{} is outside the domain of the operation", operands(op, xs))
             }
@@ -356,6 +379,11 @@ impl ErrorKind {
     pub fn help(&self) -> Option<Help> {
         match self {
             ErrorKind::Kink { op, operands } => at_the_origin(op, operands).map(Help::from),
+            ErrorKind::Jump { .. } => Some(
+                "at a jump there is no derivative: move the point, make the step smooth, such as `sigmoid(x / width)`, or \
+                 compare `stop_gradient` of what varies if the other side is not meant"
+                    .into(),
+            ),
             ErrorKind::Overflow { .. } => Some(
                 "use Real, or `wrapping_add` and `wrapping_mul` for arithmetic modulo 2^64".into(),
             ),

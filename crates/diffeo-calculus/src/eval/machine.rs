@@ -553,6 +553,10 @@ impl Caller for Machine {
         &mut self.reals
     }
 
+    fn swap_events(&mut self, events: &mut Events) {
+        std::mem::swap(&mut self.options.events, events);
+    }
+
     fn error(&mut self, kind: ErrorKind, site: Span) -> RuntimeError {
         let last = self.frames.split_last();
         RuntimeError {

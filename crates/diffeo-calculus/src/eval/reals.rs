@@ -7,8 +7,10 @@
 //! program's own operations only, once, before any rule; a [`Value::Zero`] is a 0 that does not vary.
 
 mod decisions;
+mod exact;
 
 pub(crate) use decisions::{Decision, Decisions};
+pub(crate) use exact::{Tie, Ties};
 
 use super::derivative::jet::{self, At, Culprit, JetShape};
 use super::derivative::level::{
@@ -36,6 +38,8 @@ pub enum Kinks {
     Warn,
     /// It stops the program.
     Error,
+    /// What values leave undecided, the directions of the derivative decide: see `reals/exact.rs`.
+    Exact,
 }
 
 /// The open levels, the reports and the count of operations.
@@ -60,6 +64,8 @@ pub struct Reals {
     pub warnings: Vec<(WarningKind, Span)>,
     reported: HashSet<(&'static str, Span)>,
     levels: Vec<Level>,
+    /// What was undecided at each level; of one that is closed, until it is opened again.
+    ties: Vec<Ties>,
     /// The multi-indices that were needed so far.
     shapes: Vec<Rc<JetShape>>,
     /// The number of steps of the longest tape so far.
@@ -134,6 +140,7 @@ impl Reals {
             warnings: Vec::new(),
             reported: HashSet::new(),
             levels: Vec::new(),
+            ties: Vec::new(),
             shapes: Vec::new(),
             #[cfg(test)]
             longest_tape: 0,
@@ -152,8 +159,14 @@ impl Reals {
         b: &Value,
         site: Span,
     ) -> Result<Value, ErrorKind> {
-        if self.kinks != Kinks::Ignore {
-            self.check(op, a, b, site)?;
+        match self.kinks {
+            Kinks::Ignore => {}
+            Kinks::Warn | Kinks::Error => self.check(op, a, b, site)?,
+            Kinks::Exact => {
+                if let Some(decided) = self.undecided(op, a, b, site)? {
+                    return Ok(decided);
+                }
+            }
         }
         if self.translated {
             return Ok(self.translated(op, a, b, site));
@@ -185,7 +198,7 @@ impl Reals {
     ) -> Result<bool, ErrorKind> {
         self.operations += 1;
         let (x, y) = (primal(a), primal(b));
-        let (name, holds) = match c {
+        let (name, mut holds) = match c {
             Comparison::Eq => ("==", x == y),
             Comparison::Ne => ("!=", x != y),
             Comparison::Lt => ("<", x < y),
@@ -194,7 +207,11 @@ impl Reals {
             Comparison::Ge => (">=", x >= y),
         };
         if x == y && (level_of(a) > 0 || level_of(b) > 0) {
-            self.report_kink(name, &[x, y], site)?;
+            if self.kinks == Kinks::Exact {
+                holds = self.compare_exactly((c, name), a, b, site);
+            } else {
+                self.report_kink(name, &[x, y], site)?;
+            }
         }
         self.decide(&[a, b], site, |_| i64::from(holds));
         Ok(holds)
@@ -208,14 +225,18 @@ impl Reals {
         self.operations += 1;
         let x = primal(v);
         let integer = x.fract() == 0.0;
-        let rounded = int::round(r, x)?;
+        let mut rounded = int::round(r, x)?;
         let jump = match r {
             Rounding::Floor | Rounding::Ceil => integer,
             Rounding::Round => x.fract().abs() == 0.5,
             Rounding::Trunc => integer && x != 0.0,
         };
         if jump && level_of(v) > 0 {
-            self.report_kink(r.name(), &[x], site)?;
+            if self.kinks == Kinks::Exact {
+                rounded = self.round_exactly(r, v, rounded, site);
+            } else {
+                self.report_kink(r.name(), &[x], site)?;
+            }
         }
         self.decide(&[v], site, |_| rounded);
         Ok(rounded)
@@ -236,7 +257,9 @@ impl Reals {
             let (x, y) = (keys[i], keys[j]);
             x.partial_cmp(&y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))
         });
-        if self.kinks != Kinks::Ignore && xs.reals().is_none() {
+        if self.kinks == Kinks::Exact && xs.reals().is_none() {
+            self.sort_exactly(xs, &keys, &mut order, site);
+        } else if self.kinks != Kinks::Ignore && xs.reals().is_none() {
             for pair in order.windows(2) {
                 let [x, y] = [xs.get(pair[0]), xs.get(pair[1])];
                 if primal(&x) == primal(&y) && (level_of(&x) > 0 || level_of(&y) > 0) {
@@ -282,7 +305,9 @@ impl Reals {
         match self.kinks {
             Kinks::Ignore => {}
             Kinks::Warn => self.warn(WarningKind::Kink { op, operands: operands() }, site),
-            Kinks::Error => return Err(ErrorKind::Kink { op, operands: operands() }),
+            Kinks::Error | Kinks::Exact => {
+                return Err(ErrorKind::Kink { op, operands: operands() })
+            }
         }
         Ok(())
     }
@@ -299,7 +324,7 @@ impl Reals {
             Kinks::Ignore | Kinks::Warn => {
                 self.warn(WarningKind::Moving { message, decision }, site)
             }
-            Kinks::Error => return Err(ErrorKind::Moving { message, decision }),
+            Kinks::Error | Kinks::Exact => return Err(ErrorKind::Moving { message, decision }),
         }
         Ok(())
     }
@@ -312,7 +337,7 @@ impl Reals {
     ) -> Result<(), ErrorKind> {
         let operands = || operands.to_vec();
         match self.kinks {
-            Kinks::Ignore => {}
+            Kinks::Ignore | Kinks::Exact => {}
             Kinks::Warn => self.warn(WarningKind::OutsideDomain { op, operands: operands() }, site),
             Kinks::Error => return Err(ErrorKind::OutsideDomain { op, operands: operands() }),
         }
@@ -383,6 +408,8 @@ impl Reals {
             let depth = self.levels.len();
             return Err(ErrorKind::TooDeep { depth, function: "derivatives".into() });
         }
+        self.ties.truncate(self.levels.len());
+        self.ties.push(Ties::default());
         self.levels.push(level);
         Ok(self.levels.len() as u16)
     }
@@ -396,7 +423,8 @@ impl Reals {
     /// Opens a level of Taylor coefficients of k variables up to order r.
     pub(crate) fn open_jet(&mut self, k: u32, r: u32) -> Result<(u16, Rc<JetShape>), ErrorKind> {
         let shape = self.jet_shape(k, r);
-        let level = self.open(Level::Jet(JetLevel { shape: shape.clone(), culprit: None }))?;
+        let level =
+            self.open(Level::Jet(JetLevel { shape: shape.clone(), culprit: None, germ: None }))?;
         Ok((level, shape))
     }
 
@@ -536,8 +564,14 @@ impl Reals {
             return Ok(taped(level, 0, y));
         }
         let second = if row(op).arity == 2 { b } else { y.clone() };
+        let germ = self.germ_below(level);
         let tape = self.tape(level)?;
-        let id = tape.push(Operation::Real(op), site, parents, || [a, second])?;
+        // The directions have decided: the sweep needs them no more.
+        let held = || match germ {
+            0 => [a, second],
+            germ => [below(&a, germ), below(&second, germ)],
+        };
+        let id = tape.push(Operation::Real(op), site, parents, held)?;
         Ok(taped(level, id, y))
     }
 
@@ -595,7 +629,9 @@ impl Reals {
         let id = match entry(x, level) {
             0 => 0,
             id => {
-                self.tape(level)?.push(Operation::Power, site, [id, 0], || [base, Value::Int(n)])?
+                let germ = self.germ_below(level);
+                let held = || [below(&base, germ), Value::Int(n)];
+                self.tape(level)?.push(Operation::Power, site, [id, 0], held)?
             }
         };
         Ok(taped(level, id, y))

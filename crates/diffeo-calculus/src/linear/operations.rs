@@ -219,7 +219,7 @@ impl<'p> Rules<'p> {
                 let dy = y.numbers(&mut |n| n.along(&change, span));
                 Value::tuple([y, dy])
             }
-            (DiffOp::Rd, [f, x, change]) => {
+            (DiffOp::Rd, [f, x, change]) | (DiffOp::RdAlong, [f, _, x, change]) => {
                 let (_, of) = self.function(f, x, span);
                 let change = of.along(&change.real(), span);
                 x.numbers(&mut |_| change.clone())
@@ -244,6 +244,7 @@ impl<'p> Rules<'p> {
                 | DiffOp::WithDerivative
                 | DiffOp::Jvp
                 | DiffOp::Rd
+                | DiffOp::RdAlong
                 | DiffOp::Vjp
                 | DiffOp::Jet { .. },
                 _,

@@ -389,6 +389,8 @@ pub struct Diff {
 pub enum DiffOp {
     /// `(S → T, S, T) → S`: Abadi & Plotkin's `M.rd_L(x:T. N)`.
     Rd,
+    /// `(S → T, []S, S, T) → S`: the same where, at kinks, these directions decide first.
+    RdAlong,
     /// `(S → T, S) → (T, T → S)`: value and pullback.
     Vjp,
     /// `(S → T, S, S) → (T, T)`: value and pushforward.

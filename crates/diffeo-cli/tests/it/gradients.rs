@@ -193,6 +193,18 @@ fn kinks_and_infinite_derivatives_are_reported() {
         .fails(1, &["error[kink]"]);
     let warned = folder.run(&["grad", "m.deo", "kink", "--at", "0", "--kinks", "warn"]);
     assert!(warned.status == 0 && warned.err.contains("warning[kink]"), "{warned:?}");
+    let exact = |more: &[&str]| {
+        folder.run(&[&["grad", "m.deo", "kink", "--at", "0", "--kinks", "exact"], more].concat())
+    };
+    for engine in ["jit", "interp"] {
+        let done = exact(&["--engine", engine]);
+        assert!(done.status == 0 && done.out.ends_with("gradient  1.0\n"), "{done:?}");
+        let done = exact(&["--engine", engine, "--jet", "1,2"]);
+        assert!(done.status == 0 && done.out.contains("(1)  1.0\n"), "{done:?}");
+    }
+    // The modes agree on the side that the direction takes.
+    let done = exact(&["--check"]);
+    assert!(done.out.contains("modes agree to 0\n") && !done.err.contains("[kink]"), "{done:?}");
     // The account names kinks that are not to be warned of.
     let told =
         folder.run(&["grad", "m.deo", "kink", "--at", "0", "--verbose", "--engine", "interp"]);

@@ -178,6 +178,35 @@ fn kinks_are_reported_when_asked_for() {
 }
 
 #[test]
+fn kinks_are_decided_by_directions_when_asked_for() {
+    let folder = Folder::new()
+        .with("a.deo", "def main = grad(fn x -> relu(x) - relu(-x))(0.0)\n")
+        .with("smooth.deo", "def main = grad(fn x -> x * x)(3.0)\n")
+        .with("jump.deo", "def main = grad(fn x -> if x < 0.0 then 0.0 else 1.0)(0.0)\n");
+    folder.run(&["run", "a.deo"]).prints("0.0");
+    for engine in ["auto", "jit", "flat", "interp"] {
+        let done = folder.run(&["run", "a.deo", "--kinks", "exact", "--engine", engine, "-v"]);
+        assert_eq!((done.status, &*done.out), (0, "1.0\n"), "{done:?}");
+        for part in ["engine: interp\n", "kinks: decided by directions"] {
+            assert!(done.err.contains(part), "{done:?}");
+        }
+        let met = done.err.contains("reason: a kink, an operand outside a domain or a nan was met");
+        assert_eq!(met, engine != "interp", "{done:?}");
+        folder.run(&["run", "jump.deo", "--kinks", "exact", "--engine", engine]).fails(
+            1,
+            &[
+                "jump.deo:1:28: error[jump]: the function jumps where 0.0 < 0.0 is decided: from 1.0 to 0.0",
+                "make the step smooth",
+            ],
+        );
+    }
+    let done = folder.run(&["run", "smooth.deo", "--kinks", "exact", "-v"]);
+    assert!(done.err.contains("engine: jit\n"), "{done:?}");
+    let expression = "grad(fn (x, y) -> max(x, y) + min(x, y))(1.0, 1.0)";
+    folder.run(&["eval", expression, "--kinks", "exact"]).prints("(1.0, 1.0)");
+}
+
+#[test]
 fn a_parameter_of_a_maybe_type_may_be_left_out() {
     let folder = Folder::new().with(
         "a.deo",

@@ -217,6 +217,7 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         "warn" => Prim::Warn,
         "vjp" => return Term::new(TermKind::Diff(diff(DiffOp::Vjp), args), span),
         "jvp" => return Term::new(TermKind::Diff(diff(DiffOp::Jvp), args), span),
+        "rd_along" => return Term::new(TermKind::Diff(diff(DiffOp::RdAlong), args), span),
         "rd" => return Term::new(TermKind::Diff(diff(DiffOp::Rd), args), span),
         "checkpoint" => return Term::new(TermKind::Diff(diff(DiffOp::Checkpoint), args), span),
         "with_derivative" => {

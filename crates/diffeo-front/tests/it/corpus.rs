@@ -9,7 +9,7 @@
 //! #! code 3:5 text             an error with this code, at this place, with this in its message, notes or help
 //! #? code 3:5 text             a warning (place and text may be left out)
 //! #> line                      a line of `trace` output, in order
-//! #kinks warn|error            how the case is run
+//! #kinks warn|error|exact      how the case is run
 //! #d f at X                    a derivative check of the expression f at the expression X
 //! #d1 f at X                   the same, first derivatives only
 //! ```
@@ -113,7 +113,12 @@ pub fn cases(file: &Path) -> Vec<Case> {
             } else if let Some(v) = rest("#> ") {
                 case.trace.push(v);
             } else if let Some(v) = rest("#kinks ") {
-                case.kinks = Some(if v == "warn" { Kinks::Warn } else { Kinks::Error });
+                case.kinks = Some(match v.as_str() {
+                    "warn" => Kinks::Warn,
+                    "error" => Kinks::Error,
+                    "exact" => Kinks::Exact,
+                    other => panic!("{other:?} is no way with kinks"),
+                });
             } else if let Some((first, v)) =
                 rest("#d1 ").map(|v| (true, v)).or_else(|| rest("#d ").map(|v| (false, v)))
             {

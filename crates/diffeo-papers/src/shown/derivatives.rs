@@ -76,7 +76,8 @@ pub fn in_place(w: &mut Workspace, engine: TranslatingEngine) {
 fn differentiates(op: DiffOp) -> bool {
     match op {
         DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => true,
-        DiffOp::StopGradient
+        DiffOp::RdAlong
+        | DiffOp::StopGradient
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative
         | DiffOp::WithExactDerivative

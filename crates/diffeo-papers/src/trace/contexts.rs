@@ -458,6 +458,8 @@ impl TraceEvaluator {
                     self.with_derivative(&code, id, diff, &operands)
                 }
                 DiffOp::Moves => self.moves(&operands),
+                // The evaluator knows the directions.
+                DiffOp::RdAlong => Err(ErrorKind::NanDerivative.into()),
                 DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                     let (first, body) =
                         definition.ok_or_else(|| mistyped("a definition is expected"))?;

@@ -27,6 +27,7 @@ pub(super) fn operands(diff: &Diff) -> Vec<Ty> {
             types.extend([diff.from.clone(), Ty::array(Ty::Real), Ty::array(Ty::Bool)]);
         }
         DiffOp::Rd
+        | DiffOp::RdAlong
         | DiffOp::StopGradient
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative

@@ -2,6 +2,7 @@
 //! system translates and differentiates, or refuses as the table says.
 
 use crate::support::translated::named;
+use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Machine, Options};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::{GlobalId, Program, TermKind};
@@ -12,7 +13,7 @@ use diffeo_papers::coverage::{
 };
 use diffeo_papers::delta::{naive, wrapper};
 use diffeo_papers::engine::{machine as engine, TranslatingEngine};
-use diffeo_papers::trace::{TraceEvaluator, TraceOptions};
+use diffeo_papers::trace::{TraceEvaluator, TraceOptions, TraceStop};
 use diffeo_papers::{dual, Delta, System, Workspace};
 use std::rc::Rc;
 
@@ -99,6 +100,10 @@ const PROGRAMS: &[(&str, &str)] = &[
              #real.mul(#real.mul(2.0, proj[(Real, Real), 0](p)), proj[(Real, Real), 1](p))), x)",
     ),
     (
+        "rd_along",
+        "#rd_along[Real, Real](fn (y : Real) -> #real.abs(y), array[Real](1.0), x, #real.mul(x, x))",
+    ),
+    (
         "moves",
         "let u : () = #moves[Real, Real](fn (y : Real) -> #real.sign(y), -1.0, 1.0, \"no\") in #real.mul(x, x)",
     ),
@@ -157,7 +162,13 @@ fn differentiated(program: &Rc<Program>, system: usize) -> Result<Option<f64>, S
     let mut w = Workspace::new(program);
     if system == 0 {
         let mut evaluator = TraceEvaluator::new(program.clone(), TraceOptions::default());
-        let (trace, _) = evaluator.trace(e, Value::Real(X)).map_err(|stop| format!("{stop:?}"))?;
+        let (trace, _) = match evaluator.trace(e, Value::Real(X)) {
+            // It is left to the evaluator.
+            Err(TraceStop::Error(error)) if matches!(error.kind, ErrorKind::NanDerivative) => {
+                return Ok(None)
+            }
+            traced => traced.map_err(|stop| format!("{stop:?}"))?,
+        };
         let reverse = trace.reverse(Value::Real(1.0)).map_err(|kind| kind.message())?;
         let value = reverse.evaluate(&[Value::Real(X), Value::Real(1.0)]);
         return Ok(Some(number(&value.map_err(|kind| kind.message())?)));

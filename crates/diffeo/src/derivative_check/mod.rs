@@ -52,11 +52,19 @@ pub struct CheckExtent {
     pub second: bool,
     /// The bounds on all of it.
     pub limits: Limits,
+    /// Whether kinks at the point are decided by directions, and not named.
+    pub exact: bool,
 }
 
 impl Default for CheckExtent {
     fn default() -> CheckExtent {
-        CheckExtent { most: 64, operations: 100_000_000, second: true, limits: Limits::default() }
+        CheckExtent {
+            most: 64,
+            operations: 100_000_000,
+            second: true,
+            limits: Limits::default(),
+            exact: false,
+        }
     }
 }
 
@@ -148,11 +156,15 @@ pub fn check(
     point: &Value,
     extent: &CheckExtent,
 ) -> Result<DerivativeReport, RuntimeError> {
-    let mut evaluator = Evaluator::new(session, function, options(extent, Kinks::Ignore))?;
+    let by = if extent.exact { Kinks::Exact } else { Kinks::Ignore };
+    let mut evaluator = Evaluator::new(session, function, options(extent, by))?;
     let value = evaluator.value(point)?;
     let value_operations = evaluator.machine.operations();
     let (x, y) = (numbers(point), numbers(&value));
-    let mut warnings = kinks(session, function, point, extent)?;
+    let mut warnings = match extent.exact {
+        true => Vec::new(),
+        false => kinks(session, function, point, extent)?,
+    };
     let cost = value_operations + (x.len() + y.len()) as u64 + 20;
     let plan = CheckPlan::new(extent, cost, x.len(), y.len());
     let mut checker = DerivativeChecker::new(evaluator, point, value, (x, y), &plan);

@@ -153,7 +153,7 @@ impl Engine {
     /// Whether it does this where a function that is differentiated has no derivative.
     pub fn reports(self, kinks: Kinks) -> bool {
         match self {
-            Engine::Papers(PapersEngine::Trace) => kinks != Kinks::Warn,
+            Engine::Papers(PapersEngine::Trace) => matches!(kinks, Kinks::Ignore | Kinks::Error),
             Engine::Papers(_) => kinks == Kinks::Ignore,
             Engine::Auto | Engine::Reference | Engine::Flat | Engine::Compiled(_) => true,
         }

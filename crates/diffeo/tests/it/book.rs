@@ -124,6 +124,7 @@ fn command(text: &str) -> Command {
                 command.kinks = match words.next().as_deref() {
                     Some("warn") => Kinks::Warn,
                     Some("error") => Kinks::Error,
+                    Some("exact") => Kinks::Exact,
                     _ => Kinks::Ignore,
                 }
             }

@@ -212,6 +212,14 @@ fn calls_in_machine_code_give_what_the_evaluator_gives() {
             .expect("a function");
         (0..100).map(|i| f.call((&xs[..], f64::from(i) * 0.01)).expect("a value")).collect()
     };
+    let two = Program::from_text("two.deo", "def f(x: Real, y: Real) = max(x, y) + min(x, y)")
+        .expect("a program");
+    let gradient = |kinks| -> (f64, f64) {
+        let f = two.function_with("f", HostOptions { kinks, ..HostOptions::default() });
+        let slope = f.expect("a function").grad(&[0, 1]).expect("a derivative");
+        slope.call((1.0, 1.0)).expect("a gradient")
+    };
+    assert_eq!((gradient(Kinks::Ignore), gradient(Kinks::Exact)), ((2.0, 0.0), (1.0, 1.0)));
     // Whoever looks for kinks stays on the evaluator.
     let (compiled, evaluated) = (values(Kinks::Ignore), values(Kinks::Warn));
     for (a, b) in evaluated.iter().zip(&compiled) {

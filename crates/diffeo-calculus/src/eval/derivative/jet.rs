@@ -84,6 +84,21 @@ impl JetShape {
         JetShape { k, r, indices, degrees, factorials, by_degree, pairs }
     }
 
+    /// First derivatives along so many directions: without the tables that higher orders need.
+    pub(crate) fn directions(k: u32) -> JetShape {
+        let degrees: Vec<u32> = (0..=k).map(|i| i.min(1)).collect();
+        let factorials = vec![1.0; degrees.len()];
+        JetShape {
+            k,
+            r: 1,
+            indices: Vec::new(),
+            degrees,
+            factorials,
+            by_degree: Vec::new(),
+            pairs: Vec::new(),
+        }
+    }
+
     /// The number of multi-indices.
     pub(crate) fn count(&self) -> usize {
         self.degrees.len()

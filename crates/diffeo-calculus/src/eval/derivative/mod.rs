@@ -15,9 +15,11 @@
 //! the call succeeds or fails. The arithmetic of the rules is that of [`Reals`], so operators nest.
 
 mod environment;
+mod exact;
 pub mod jet;
 pub(crate) mod level;
 mod operators;
+mod rules;
 mod shapes;
 pub mod sweep;
 pub(crate) mod tape;
@@ -30,6 +32,7 @@ pub use operators::derivative;
 pub use shapes::{from_derivatives, to_derivatives};
 
 use super::error::{ErrorKind, RuntimeError};
+use super::event::Events;
 use super::reals::Reals;
 use crate::value::Value;
 use diffeo_base::Span;
@@ -67,6 +70,9 @@ pub trait Caller {
 
     /// The real arithmetic.
     fn reals(&mut self) -> &mut Reals;
+
+    /// Gives what it tells to these events from now on, and what it gave to before.
+    fn swap_events(&mut self, events: &mut Events);
 
     /// The error with its place and the call trace.
     fn error(&mut self, kind: ErrorKind, site: Span) -> RuntimeError;

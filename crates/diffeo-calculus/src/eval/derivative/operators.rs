@@ -2,18 +2,20 @@
 //!
 //! What comes in: the operands of a derivative term. What goes out: its value. Each operator lifts its
 //! point to a level of its own, calls the function, and reads the result off; `stop_gradient`,
-//! `checkpoint` and `with_derivative` open none but act on the levels of their operands.
+//! `checkpoint` and `with_derivative` ([`super::rules`]) open none but act on the levels of their operands.
 
 use super::environment::{highest_level, map_active};
+use super::exact::{self, Differentiated, Germ};
 use super::jet::JetShape;
 use super::level::{
     below, coefficients, detached, entry, is_plain_zero, jet, level_of, taped, JetLevel, Level,
 };
+use super::rules::with_derivative;
 use super::sweep::{sweep, Watch};
-use super::tape::{Checkpoint, Operation};
+use super::tape::Checkpoint;
 use super::{shapes, Caller, Pullback};
 use crate::eval::error::{ErrorKind, RuntimeError};
-use crate::eval::reals::{primal, Decision, Reals};
+use crate::eval::reals::{primal, Decision, Kinks, Reals};
 use crate::leaves::{each_leaf, each_leaf_pair, map_leaves, zip_leaves};
 use crate::prim::DiffOp;
 use crate::value::{FunctionValue, Value};
@@ -36,6 +38,9 @@ pub fn derivative(
             let (_, p) = vjp(cx, f, x, site)?;
             gradient(cx, &p, cotangent, site)
         }
+        (DiffOp::RdAlong, [f, directions, x, cotangent]) => {
+            rd_along(cx, [f, directions, x, cotangent], site)
+        }
         (DiffOp::Vjp, [f, x]) => {
             let (y, p) = vjp(cx, f, x, site)?;
             Ok(Value::tuple([y, Value::Function(Rc::new(FunctionValue::Pullback(p)))]))
@@ -50,6 +55,7 @@ pub fn derivative(
         (DiffOp::Moves, [f, x, y, Value::String(words)]) => moves(cx, f, [x, y], words, site),
         (
             DiffOp::Rd
+            | DiffOp::RdAlong
             | DiffOp::Vjp
             | DiffOp::Jvp
             | DiffOp::Jet { .. }
@@ -67,12 +73,16 @@ pub fn derivative(
 }
 
 /// The result with its place.
-fn at<T>(cx: &mut dyn Caller, result: Result<T, ErrorKind>, site: Span) -> Result<T, RuntimeError> {
+pub(super) fn at<T>(
+    cx: &mut dyn Caller,
+    result: Result<T, ErrorKind>,
+    site: Span,
+) -> Result<T, RuntimeError> {
     result.map_err(|kind| cx.error(kind, site))
 }
 
 /// Calls a function at a lifted point and closes the level.
-fn call_at_level(
+pub(super) fn call_at_level(
     cx: &mut dyn Caller,
     level: u16,
     f: &Value,
@@ -94,12 +104,38 @@ fn vjp(
     x: &Value,
     site: Span,
 ) -> Result<(Value, Pullback), RuntimeError> {
+    let what = Differentiated { f, x, levels: 1, order: 1, directions: &[], site };
+    exact::at_kinks(cx, &what, &mut |cx, germ| vjp_at(cx, f, x, germ, site))
+}
+
+/// The gradient where these directions decide at kinks.
+fn rd_along(
+    cx: &mut dyn Caller,
+    [f, directions, x, cotangent]: [&Value; 4],
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let directions = exact::directions(x, directions);
+    let directions = at(cx, directions, site)?;
+    let what = Differentiated { f, x, levels: 1, order: 1, directions: &directions, site };
+    let kinks = cx.reals().set_kinks(Kinks::Exact);
+    let result = exact::at_kinks(cx, &what, &mut |cx, germ| vjp_at(cx, f, x, germ, site));
+    cx.reals().set_kinks(kinks);
+    gradient(cx, &result?.1, cotangent, site)
+}
+
+fn vjp_at(
+    cx: &mut dyn Caller,
+    f: &Value,
+    x: &Value,
+    germ: &Germ,
+    site: Span,
+) -> Result<(Value, Pullback), RuntimeError> {
     let opened = cx.reals().open_tape();
     let level = at(cx, opened, site)?;
     let reals = cx.reals();
     let lifted = map_leaves(x, &mut |leaf| {
         reals.operations += 1;
-        Ok(taped(level, reals.tape(level)?.input()?, leaf.clone()))
+        Ok(taped(level, reals.tape(level)?.input()?, germ.lift(leaf)))
     });
     let (y, closed) = call_at_level(cx, level, f, lifted, site)?;
     let mut tape = match closed {
@@ -109,7 +145,7 @@ fn vjp(
     let mut entries = Vec::new();
     let output = map_leaves(&y, &mut |leaf| {
         entries.push(entry(leaf, level));
-        Ok(below(leaf, level))
+        Ok(germ.strip(&below(leaf, level)))
     });
     let output = at(cx, output, site)?;
     cx.reals().operations += entries.len() as u64;
@@ -189,19 +225,33 @@ fn jvp(
     tangent: &Value,
     site: Span,
 ) -> Result<Value, RuntimeError> {
+    let what = Differentiated { f, x, levels: 1, order: 1, directions: &[], site };
+    exact::at_kinks(cx, &what, &mut |cx, germ| jvp_at(cx, f, [x, tangent], germ, site))
+}
+
+fn jvp_at(
+    cx: &mut dyn Caller,
+    f: &Value,
+    [x, tangent]: [&Value; 2],
+    germ: &Germ,
+    site: Span,
+) -> Result<Value, RuntimeError> {
     let opened = cx.reals().open_jet(1, 1);
     let (level, _) = at(cx, opened, site)?;
     let reals = cx.reals();
     let lifted = zip_leaves("the tangent", x, tangent, &mut |p, dot| {
         reals.operations += 1;
         let dot = if is_plain_zero(dot) { Value::Zero } else { dot.clone() };
-        Ok(jet(level, vec![p.clone(), dot]))
+        Ok(jet(level, vec![germ.lift(p), dot]))
     });
     let (y, closed) = call_at_level(cx, level, f, lifted, site)?;
     let split = split(cx.reals(), &y, level);
     let (value, dot) = at(cx, split, site)?;
-    warn_if_nan(cx, &value, &dot, closed);
-    Ok(Value::tuple([value, dot]))
+    if !germ.is_to_follow(cx.reals(), level) {
+        warn_if_nan(cx, &value, &dot, closed);
+    }
+    let result = germ.strip_all(&Value::tuple([value, dot]));
+    at(cx, result, site)
 }
 
 /// The primals and the first-order coefficients of the numbers of a level of one variable.
@@ -237,9 +287,34 @@ fn taylor(
     x: &Value,
     site: Span,
 ) -> Result<Value, RuntimeError> {
-    if r > 1 && cx.reals().nests {
-        return nested(cx, (k, r), f, x, site);
-    }
+    let nests = r > 1 && cx.reals().nests;
+    let point = if cx.reals().is_exact() {
+        let shape = cx.reals().jet_shape(k, r);
+        shapes::from_derivatives(x, &shape, &mut |derivatives| Ok(derivatives[0].clone()))
+    } else {
+        Ok(Value::Unit)
+    };
+    let point = at(cx, point, site)?;
+    let levels = if nests { (k * r) as u16 } else { 1 };
+    let what = Differentiated { f, x: &point, levels, order: r, directions: &[], site };
+    exact::at_kinks(cx, &what, &mut |cx, germ| {
+        let result = match nests {
+            true => nested(cx, (k, r), f, x, germ, site)?,
+            false => taylor_at(cx, (k, r), f, x, germ, site)?,
+        };
+        let result = germ.strip_all(&result);
+        at(cx, result, site)
+    })
+}
+
+fn taylor_at(
+    cx: &mut dyn Caller,
+    (k, r): (u32, u32),
+    f: &Value,
+    x: &Value,
+    germ: &Germ,
+    site: Span,
+) -> Result<Value, RuntimeError> {
     let opened = cx.reals().open_jet(k, r);
     let (level, shape) = at(cx, opened, site)?;
     let reals = cx.reals();
@@ -255,6 +330,7 @@ fn taylor(
                 reals.divide(c, &Value::Real(shape.factorials[i]), site)?
             };
         }
+        out[0] = germ.lift(&out[0]);
         Ok(jet(level, out))
     });
     let (y, closed) = call_at_level(cx, level, f, lifted, site)?;
@@ -277,7 +353,8 @@ fn taylor(
         Ok(out)
     });
     let derivatives = at(cx, derivatives, site)?;
-    if let Some(Level::Jet(JetLevel { culprit: Some(_), .. })) = &closed {
+    let culprit = matches!(&closed, Some(Level::Jet(JetLevel { culprit: Some(_), .. })));
+    if culprit && !germ.is_to_follow(cx.reals(), level) {
         let value = map_leaves(&y, &mut |leaf| Ok::<_, ErrorKind>(below(leaf, level)));
         let value = at(cx, value, site)?;
         warn_if_nan(cx, &value, &derivatives, closed);
@@ -293,6 +370,7 @@ fn nested(
     (k, r): (u32, u32),
     f: &Value,
     x: &Value,
+    germ: &Germ,
     site: Span,
 ) -> Result<Value, RuntimeError> {
     let shape = cx.reals().jet_shape(k, r);
@@ -307,6 +385,8 @@ fn nested(
     let reals = cx.reals();
     let lifted = shapes::from_derivatives(x, &shape, &mut |derivatives| {
         reals.operations += derivatives.len() as u64;
+        let mut derivatives = derivatives;
+        derivatives[0] = germ.lift(&derivatives[0]);
         Ok(polynomial(&levels, &shape, &derivatives, &mut vec![0; k as usize]))
     });
     let result = match lifted {
@@ -327,7 +407,8 @@ fn nested(
         Ok(shape.indices.iter().map(|alpha| derivative_of(leaf, &levels, alpha)).collect())
     });
     let derivatives = at(cx, derivatives, site)?;
-    if culprit.is_some() {
+    let to_follow = levels.iter().any(|(level, _)| germ.is_to_follow(cx.reals(), *level));
+    if culprit.is_some() && !to_follow {
         let below =
             |leaf: &Value| levels.iter().rev().fold(leaf.clone(), |v, (l, _)| below(&v, *l));
         let value = map_leaves(&y, &mut |leaf| Ok::<_, ErrorKind>(below(leaf)));
@@ -393,13 +474,17 @@ fn stop_gradient(cx: &mut dyn Caller, x: &Value, site: Span) -> Result<Value, Ru
     at(cx, value, site)
 }
 
-/// The call, of which a tape keeps only what it takes to run it again.
+/// The call, of which a tape keeps only what it takes to run it again; all of it where kinks are decided by directions,
+/// which are gone when it is run again.
 fn checkpoint(
     cx: &mut dyn Caller,
     f: &Value,
     x: &Value,
     site: Span,
 ) -> Result<Value, RuntimeError> {
+    if cx.reals().is_exact() {
+        return cx.call(f, x.clone());
+    }
     let most = cx.reals().depth() as u16;
     let level = highest_level(&[f, x], 0, most);
     if level == 0 || cx.reals().shape(level).is_some() {
@@ -449,99 +534,6 @@ fn checkpoint(
     at(cx, marked, site)
 }
 
-/// The function where nothing is differentiated; else what its rule says.
-fn with_derivative(
-    cx: &mut dyn Caller,
-    f: &Value,
-    rule: &Value,
-    x: &Value,
-    site: Span,
-) -> Result<Value, RuntimeError> {
-    let most = cx.reals().depth() as u16;
-    let level = highest_level(&[f, rule, x], 0, most);
-    if level == 0 {
-        return cx.call(f, x.clone());
-    }
-    let outside = std::mem::take(&mut cx.reals().largest);
-    let result = match cx.reals().shape(level) {
-        Some(shape) if shape.r > 1 && highest_level(&[rule], 0, level) < level => {
-            by_rule_of_lower_order(cx, rule, x, level, site)
-        }
-        Some(shape) if shape.r > 1 => by_rule_of_all_orders(cx, rule, x, level, site),
-        Some(_) | None => by_rule(cx, rule, x, level, site),
-    };
-    // Any number of the rule may be a term of any coefficient.
-    let reals = cx.reals();
-    let inside = reals.largest;
-    (1..=2).for_each(|order| reals.met(order, inside));
-    reals.largest = outside.max(inside);
-    result
-}
-
-const RULE: &str = "the rule of `with_derivative`";
-
-/// The components of the pair that a rule gives.
-fn pair(cx: &mut dyn Caller, v: &Value, site: Span) -> Result<(Value, Value), RuntimeError> {
-    match v.fields() {
-        [a, b] => Ok((a.clone(), b.clone())),
-        _ => {
-            let message = format!("{RULE} did not give a pair");
-            Err(cx.error(ErrorKind::Internal { message }, site))
-        }
-    }
-}
-
-/// On a tape or with coefficients of order 1: `(y, w) = rule(p, v)` where p is the point without the level
-/// and v has its variations with primal 0; y + w varies as it should, for w is linear in v, and y
-/// varies with what the rule captured.
-fn by_rule(
-    cx: &mut dyn Caller,
-    rule: &Value,
-    x: &Value,
-    level: u16,
-    site: Span,
-) -> Result<Value, RuntimeError> {
-    let reals = cx.reals();
-    let point = map_leaves(x, &mut |leaf| {
-        reals.operations += 1;
-        Ok(below(leaf, level))
-    });
-    let variation = map_leaves(x, &mut |leaf| {
-        Ok(match (coefficients(leaf, level), entry(leaf, level)) {
-            (Some([_, rest @ ..]), _) => {
-                let zero = std::iter::once(Value::Real(0.0));
-                jet(level, zero.chain(rest.iter().cloned()).collect())
-            }
-            (None, id) if id != 0 => taped(level, id, Value::Real(0.0)),
-            (None | Some([]), _) => Value::Real(0.0),
-        })
-    });
-    let argument = Value::tuple([at(cx, point, site)?, at(cx, variation, site)?]);
-    let result = cx.call(rule, argument)?;
-    let (y, w) = pair(cx, &result, site)?;
-    let reals = cx.reals();
-    let sum = zip_leaves(RULE, &y, &w, &mut |y, w| {
-        reals.operations += 1;
-        let p = below(y, level);
-        if let Some(shape) = reals.shape(level) {
-            let mut out = super::jet::constant(&shape, p);
-            for (i, out) in out.iter_mut().enumerate().skip(1) {
-                let [a, b] = [y, w].map(|v| coefficients(v, level).map_or(&Value::Zero, |c| &c[i]));
-                *out = reals.add(a, b, site)?;
-            }
-            return Ok(jet(level, out));
-        }
-        let id = match [entry(y, level), entry(w, level)] {
-            [id, 0] | [0, id] => id,
-            both => reals
-                .tape(level)?
-                .push(Operation::Sum, site, both, || [Value::Zero, Value::Zero])?,
-        };
-        Ok(taped(level, id, p))
-    });
-    at(cx, sum, site)
-}
-
 /// Reports that a function decides otherwise at two points by a number that varies. The points are lifted to a level of
 /// their own, so that decisions are remembered that depend on them. The first that comes out otherwise has made the
 /// others.
@@ -576,149 +568,4 @@ fn moves(
         }
     }
     Ok(Value::Unit)
-}
-
-/// With coefficients of order R for a rule that captured none of them: `∂ᵢy = V` where
-/// `(Y, V) = rule(x, ∂ᵢx)` with coefficients of order R - 1 at a level of their own. So a rule may use the
-/// function it belongs to: the order falls until the rule meets a plain point.
-fn by_rule_of_lower_order(
-    cx: &mut dyn Caller,
-    rule: &Value,
-    x: &Value,
-    level: u16,
-    site: Span,
-) -> Result<Value, RuntimeError> {
-    let Some(shape) = cx.reals().shape(level) else { return cx.call(rule, x.clone()) };
-    let position = |alpha: &[u32]| shape.indices.iter().position(|a| a == alpha);
-    let mut total: Option<Value> = None;
-    for i in 0..shape.k as usize {
-        let opened = cx.reals().open_jet(shape.k, shape.r - 1);
-        let (above, lower) = at(cx, opened, site)?;
-        let next = |beta: &[u32]| {
-            let mut alpha = beta.to_vec();
-            alpha[i] += 1;
-            alpha
-        };
-        let reals = cx.reals();
-        let point = map_leaves(x, &mut |v| match coefficients(v, level) {
-            None => Ok::<_, ErrorKind>(v.clone()),
-            Some(c) => {
-                let kept = lower.indices.iter().filter_map(|beta| position(beta));
-                Ok(jet(above, kept.map(|p| c[p].clone()).collect()))
-            }
-        });
-        let variation = map_leaves(x, &mut |v| {
-            let Some(c) = coefficients(v, level) else { return Ok(Value::Real(0.0)) };
-            let mut out = Vec::with_capacity(lower.indices.len());
-            for beta in &lower.indices {
-                let Some(p) = position(&next(beta)) else { continue };
-                out.push(reals.times(f64::from(beta[i] + 1), &c[p], site)?);
-            }
-            if matches!(out[0], Value::Zero) {
-                out[0] = Value::Real(0.0);
-            }
-            Ok(jet(above, out))
-        });
-        let argument =
-            point.and_then(|point| variation.map(|variation| Value::tuple([point, variation])));
-        let (result, _) = call_at_level(cx, above, rule, argument, site)?;
-        let (y, v) = pair(cx, &result, site)?;
-        let start = match total.take() {
-            Some(total) => total,
-            None => {
-                let lifted = map_leaves(&y, &mut |y| {
-                    let constant = super::jet::constant(&shape, below(y, above));
-                    Ok::<_, ErrorKind>(jet(level, constant))
-                });
-                at(cx, lifted, site)?
-            }
-        };
-        let reals = cx.reals();
-        let filled = zip_leaves(RULE, &start, &v, &mut |y, v| {
-            let mut out = coefficients(y, level).map(<[Value]>::to_vec).unwrap_or_default();
-            for (beta, n) in lower.indices.iter().zip(0..) {
-                // Each α is taken from the first variable that it has.
-                if beta[..i].iter().any(|b| *b > 0) {
-                    continue;
-                }
-                let Some(p) = position(&next(beta)) else { continue };
-                let slope = match coefficients(v, above) {
-                    Some(c) => c[n].clone(),
-                    None if n == 0 => v.clone(),
-                    None => Value::Zero,
-                };
-                let by = Value::Real(f64::from(beta[i] + 1));
-                out[p] = reals.divide(&slope, &by, site)?;
-            }
-            Ok(jet(level, out))
-        });
-        total = Some(at(cx, filled, site)?);
-    }
-    match total {
-        Some(total) => Ok(total),
-        // Coefficients in no variables are plain numbers.
-        None => cx.call(rule, Value::tuple([x.clone(), x.clone()])).map(|v| v.fields()[0].clone()),
-    }
-}
-
-/// With coefficients of any order, by Euler's operator: `E y = V + W` where `(Y, V) = rule(x, E x)` and W
-/// is how Y varies when what the rule captured varies by E of itself (a level above tells).
-fn by_rule_of_all_orders(
-    cx: &mut dyn Caller,
-    rule: &Value,
-    x: &Value,
-    level: u16,
-    site: Span,
-) -> Result<Value, RuntimeError> {
-    let Some(shape) = cx.reals().shape(level) else { return cx.call(rule, x.clone()) };
-    let reals = cx.reals();
-    let variation = map_leaves(x, &mut |v| match coefficients(v, level) {
-        None => Ok(Value::Real(0.0)),
-        Some(coefficients) => euler(reals, coefficients, level, &shape, site),
-    });
-    let variation = at(cx, variation, site)?;
-    let opened = cx.reals().open_jet(1, 1);
-    let (above, _) = at(cx, opened, site)?;
-    let reals = cx.reals();
-    let rule = map_active(rule, &mut |v| match coefficients(v, level) {
-        None => Ok(v.clone()),
-        Some(coefficients) => {
-            let variation = euler(reals, coefficients, level, &shape, site)?;
-            Ok(jet(above, vec![v.clone(), variation]))
-        }
-    });
-    let (rule, argument) = match rule {
-        Ok(rule) => (rule, Ok(Value::tuple([x.clone(), variation]))),
-        Err(kind) => (Value::Unit, Err(kind)),
-    };
-    let (result, _) = call_at_level(cx, above, &rule, argument, site)?;
-    let (y, v) = pair(cx, &result, site)?;
-    let reals = cx.reals();
-    let sum = zip_leaves(RULE, &y, &v, &mut |y, v| {
-        let v = below(v, above);
-        let w = coefficients(y, above).map_or(Value::Zero, |c| c[1].clone());
-        let mut out = super::jet::constant(&shape, below(&below(y, above), level));
-        for (i, out) in out.iter_mut().enumerate().skip(1) {
-            let [v, w] = [&v, &w].map(|v| coefficients(v, level).map_or(&Value::Zero, |c| &c[i]));
-            let sum = reals.add(v, w, site)?;
-            *out = reals.divide(&sum, &Value::Real(f64::from(shape.degrees[i])), site)?;
-        }
-        Ok(jet(level, out))
-    });
-    at(cx, sum, site)
-}
-
-/// `E x`: coefficient α times |α|.
-fn euler(
-    reals: &mut Reals,
-    coefficients: &[Value],
-    level: u16,
-    shape: &JetShape,
-    site: Span,
-) -> Result<Value, ErrorKind> {
-    let mut out = vec![Value::Real(0.0)];
-    for (c, degree) in coefficients.iter().zip(&shape.degrees).skip(1) {
-        out.push(reals.times(f64::from(*degree), c, site)?);
-    }
-    Ok(jet(level, out))
 }

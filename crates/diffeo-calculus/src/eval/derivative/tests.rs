@@ -6,6 +6,7 @@ mod table;
 use super::{derivative, pull_back, Caller};
 use crate::array::Array;
 use crate::eval::error::{ErrorKind, RuntimeError};
+use crate::eval::event::Events;
 use crate::eval::reals::{primal, Kinks, Reals};
 use crate::prim::{DiffOp, RealOp};
 use crate::value::{FunctionValue, Value};
@@ -43,6 +44,8 @@ impl Caller for Eval {
     fn reals(&mut self) -> &mut Reals {
         &mut self.reals
     }
+
+    fn swap_events(&mut self, _: &mut Events) {}
 
     fn error(&mut self, kind: ErrorKind, span: Span) -> RuntimeError {
         RuntimeError { kind, function: None, span, trace: Vec::new() }

@@ -436,6 +436,7 @@ impl Machine {
                         | DiffOp::WithExactDerivative => self.reals.depth() == 0,
                         DiffOp::Moves
                         | DiffOp::Rd
+                        | DiffOp::RdAlong
                         | DiffOp::Vjp
                         | DiffOp::Jvp
                         | DiffOp::Jet { .. }

@@ -292,7 +292,7 @@ impl DeltaTranslator<'_> {
                 let term = homomorphism::moves(self.w, self.system, (s, t), args);
                 self.let_(block, "x", Ty::Unit, term)
             }
-            DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
+            DiffOp::Rd | DiffOp::RdAlong | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 let ty = self.ty(&d.signature().1);
                 let fail = homomorphism::refused(self.w, self.system, d, e);
                 self.let_(block, "x", ty, fail)

@@ -18,14 +18,16 @@ const LEAST_IN_XLA: usize = 900;
 
 /// Cases that are left to the evaluator, by why.
 const LEFT: &[(&str, &[&str])] = &[
-    // Derivatives that are not made.
+    // Derivatives that are not made: along directions that decide at kinks.
     // Rules of `with_derivative` that are differentiated again.
     (
         "derivative",
         &[
+            "a direction of another shape",
             "a rule that is wrong on purpose is differentiated as it stands",
             "a rule without derivative",
             "a straight-through estimator in every operator",
+            "directions of one's own",
             "derivatives that lead up are told, and no place where steps became tiny",
             "jets of data",
             "jets of several variables",
