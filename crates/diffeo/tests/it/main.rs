@@ -8,6 +8,7 @@ mod compiled;
 mod costs;
 mod derivative_check;
 mod engines;
+mod exact_kinks;
 mod fuzz;
 mod fuzzing;
 mod gradient_costs;
