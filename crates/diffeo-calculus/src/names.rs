@@ -1,6 +1,8 @@
 //! The names in the text of Core: of the operations, and of things that are known by their position
 //! (definitions, variant types, constructors). Shared by the printer and the parser, so that the two agree.
 
+pub use crate::prim::table::listed_prims;
+pub(crate) use crate::prim::table::{plain_prim, typed_prim};
 use crate::prim::{real, Comparison, DiffOp, IntOp, Prim, RealOp, Rounding, TextOp};
 use crate::show::is_escaped;
 use crate::ty::Ty;
@@ -265,80 +267,17 @@ names! {
     }
 }
 
-macro_rules! prims {
-    (plain { $($plain:ident => $plain_name:literal,)* } typed { $($typed:ident => $typed_name:literal,)* }) => {
-        /// The name of an operation, and the type that stands in brackets after it.
-        pub fn prim_name(prim: &Prim) -> (String, Option<&Ty>) {
-            match prim {
-                Prim::Real(op) => (format!("real.{}", op.name()), None),
-                Prim::Int(op) => (format!("int.{}", op.name()), None),
-                Prim::Text(op) => (format!("text.{}", op.name()), None),
-                Prim::Compare(comparison, ty) => (comparison.name().to_string(), Some(ty)),
-                Prim::Round(rounding) => (rounding.name().to_string(), None),
-                Prim::Sizes(_, ty) => ("sizes".to_string(), Some(ty)),
-                Prim::Lift(lift) => ("lift".to_string(), Some(&lift.from)),
-                $(Prim::$plain => ($plain_name.to_string(), None),)*
-                $(Prim::$typed(ty) => ($typed_name.to_string(), Some(ty)),)*
-            }
-        }
-
-        /// The operation of this name, if it has no parameters.
-        pub(crate) fn plain_prim(name: &str) -> Option<Prim> {
-            match name {
-                $($plain_name => Some(Prim::$plain),)*
-                _ => None,
-            }
-        }
-
-        /// What makes the operation of this name, if its parameter is a type.
-        pub(crate) fn typed_prim(name: &str) -> Option<fn(Ty) -> Prim> {
-            match name {
-                $($typed_name => Some(Prim::$typed),)*
-                _ => None,
-            }
-        }
-
-        /// The operations of these two kinds, at one type.
-        pub fn listed_prims(ty: &Ty) -> Vec<Prim> {
-            vec![$(Prim::$plain,)* $(Prim::$typed(ty.clone()),)*]
-        }
-    };
-}
-
-prims! {
-    plain {
-        PowInt => "pow_int",
-        Not => "not",
-        ToReal => "to_real",
-        IsNan => "is_nan",
-        AppendStrings => "append_strings",
-        Warn => "warn",
-    }
-    typed {
-        Add => "add",
-        Sub => "sub",
-        Neg => "neg",
-        Scale => "scale",
-        Unscale => "unscale",
-        MulElements => "mul_elements",
-        DivElements => "div_elements",
-        ZeroOf => "zero_of",
-        Inner => "inner",
-        Ravel => "ravel",
-        Unravel => "unravel",
-        Length => "length",
-        Index => "index",
-        Slice => "slice",
-        Update => "update",
-        Append => "append",
-        Flatten => "flatten",
-        Sum => "sum",
-        ArgSort => "arg_sort",
-        Show => "show",
-        Labels => "labels",
-        Fail => "fail",
-        Trace => "trace",
-        Progress => "progress",
+/// The name of an operation, and the type that stands in brackets after it.
+pub fn prim_name(prim: &Prim) -> (String, Option<&Ty>) {
+    match prim {
+        Prim::Real(op) => (format!("real.{}", op.name()), None),
+        Prim::Int(op) => (format!("int.{}", op.name()), None),
+        Prim::Text(op) => (format!("text.{}", op.name()), None),
+        Prim::Compare(comparison, ty) => (comparison.name().to_string(), Some(ty)),
+        Prim::Round(rounding) => (rounding.name().to_string(), None),
+        Prim::Sizes(_, ty) => ("sizes".to_string(), Some(ty)),
+        Prim::Lift(lift) => ("lift".to_string(), Some(&lift.from)),
+        prim => prim.row().map_or_else(Default::default, |(row, ty)| (row.word.to_string(), ty)),
     }
 }
 

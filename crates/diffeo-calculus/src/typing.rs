@@ -2,8 +2,9 @@
 //! of a term. [`crate::lint`] checks terms against this; here types are taken from the annotations.
 
 use crate::prim::real;
+use crate::prim::table::{Slot, Types};
 use crate::prim::text::{self, TextType};
-use crate::prim::{Diff, DiffOp, IntOp, Prim, RealOp};
+use crate::prim::{Comparison, Diff, DiffOp, IntOp, Prim, RealOp};
 use crate::term::{Lit, Program, Term, TermKind};
 use crate::ty::{DataId, Ty};
 use diffeo_base::deep;
@@ -136,28 +137,11 @@ impl Prim {
     /// The types of the arguments and of the result. The number of arguments matters to `Update` alone,
     /// which has as many indices as arguments less two.
     pub fn signature(&self, arguments: usize) -> (Vec<Ty>, Ty) {
-        let array = |t: &Ty| Ty::array(t.clone());
         match self {
             Prim::Real(op) => (vec![Ty::Real; op.arity()], Ty::Real),
-            Prim::PowInt => (vec![Ty::Real, Ty::Int], Ty::Real),
             Prim::Int(op) => (vec![Ty::Int; op.arity()], Ty::Int),
             Prim::Compare(_, t) => (vec![t.clone(), t.clone()], Ty::Bool),
-            Prim::Not => (vec![Ty::Bool], Ty::Bool),
-            Prim::ToReal => (vec![Ty::Int], Ty::Real),
             Prim::Round(_) => (vec![Ty::Real], Ty::Int),
-            Prim::IsNan => (vec![Ty::Real], Ty::Bool),
-            Prim::Add(t) | Prim::Sub(t) | Prim::MulElements(t) | Prim::DivElements(t) => {
-                (vec![t.clone(), t.clone()], t.clone())
-            }
-            Prim::Neg(t) | Prim::ZeroOf(t) => (vec![t.clone()], t.clone()),
-            Prim::Scale(t) => (vec![Ty::Real, t.clone()], t.clone()),
-            Prim::Unscale(t) => (vec![t.clone(), Ty::Real], t.clone()),
-            Prim::Inner(t) => (vec![t.clone(), t.clone()], Ty::Real),
-            Prim::Ravel(t) => (vec![t.clone()], Ty::array(Ty::Real)),
-            Prim::Unravel(t) => (vec![t.clone(), Ty::array(Ty::Real)], t.clone()),
-            Prim::Length(t) => (vec![array(t)], Ty::Int),
-            Prim::Index(t) => (vec![array(t), Ty::Int], t.clone()),
-            Prim::Slice(t) => (vec![array(t), Ty::Int, Ty::Int], array(t)),
             Prim::Update(t) => {
                 let indices = arguments.saturating_sub(2).max(1).min(dimensions(t).max(1));
                 let mut params = vec![t.clone()];
@@ -165,17 +149,12 @@ impl Prim {
                 params.push(row(t, indices));
                 (params, t.clone())
             }
-            Prim::Append(t) => (vec![array(t), array(t)], array(t)),
-            Prim::Flatten(t) => (vec![array(&array(t))], array(t)),
-            Prim::Sum(t) => (vec![array(t)], t.clone()),
-            Prim::ArgSort(t) => (vec![array(t)], Ty::array(Ty::Int)),
             Prim::Sizes(pattern, t) => {
                 let given = pattern.given.min(pattern.names.len());
                 let mut params = vec![t.clone()];
                 params.extend(std::iter::repeat_n(Ty::Int, given));
                 (params, Ty::tuple(vec![Ty::Int; pattern.names.len() - given]))
             }
-            Prim::AppendStrings => (vec![Ty::String, Ty::String], Ty::String),
             Prim::Text(op) => {
                 let ty = |leaf: &TextType| match leaf {
                     TextType::Int => Ty::Int,
@@ -185,72 +164,42 @@ impl Prim {
                 let (params, result) = text::signature(*op);
                 (params.iter().map(ty).collect(), ty(&result))
             }
-            Prim::Show(t) => (vec![t.clone()], Ty::String),
-            Prim::Labels(t) => (vec![t.clone()], Ty::array(Ty::String)),
-            Prim::Fail(t) => (vec![Ty::String], t.clone()),
-            Prim::Trace(t) => (vec![Ty::String, t.clone()], t.clone()),
-            Prim::Progress(t) => (vec![Ty::String, Ty::Int, Ty::Real, t.clone()], t.clone()),
-            Prim::Warn => (vec![Ty::String; 3], Ty::Unit),
             Prim::Lift(lift) => (vec![lift.from.clone(); arguments], lift.to.clone()),
+            prim => prim.row().map_or((Vec::new(), Ty::Unit), |(row, t)| {
+                let ty = |slot: &Slot| slot.at(t.unwrap_or(&Ty::Unit));
+                (row.params.iter().map(ty).collect(), ty(&row.result))
+            }),
         }
     }
 
     /// What is wrong with the type that the operation is given, if anything.
     pub(crate) fn restriction(&self, program: &Program) -> Option<&'static str> {
-        let unless = |fits: bool, what| if fits { None } else { Some(what) };
-        match self {
-            Prim::Compare(comparison, t) => {
-                use crate::prim::Comparison::{Eq, Ge, Gt, Le, Lt, Ne};
-                match comparison {
-                    Eq | Ne => unless(first_order(t, program), "equality needs a first-order type"),
-                    Lt | Le | Gt | Ge => {
-                        unless(is_ordered(t), "an order comparison needs Int, Real or String")
-                    }
+        let (fits, what) = match (self, self.row()) {
+            (Prim::Compare(Comparison::Eq | Comparison::Ne, t), _) => {
+                (first_order(t, program), "equality needs a first-order type")
+            }
+            (Prim::Compare(_, t), _) => {
+                (is_ordered(t), "an order comparison needs Int, Real or String")
+            }
+            (_, Some((row, Some(t)))) => match row.types {
+                Types::All => return None,
+                Types::FirstOrder => {
+                    (first_order(t, program), "the operation needs a first-order type")
                 }
-            }
-            Prim::Add(t)
-            | Prim::Scale(t)
-            | Prim::ZeroOf(t)
-            | Prim::Inner(t)
-            | Prim::Ravel(t)
-            | Prim::Unravel(t)
-            | Prim::Show(t)
-            | Prim::Labels(t) => {
-                unless(first_order(t, program), "the operation needs a first-order type")
-            }
-            Prim::Sub(t) | Prim::Neg(t) | Prim::Unscale(t) => {
-                unless(is_vector(t), "the operation needs a vector type")
-            }
-            Prim::MulElements(t) | Prim::DivElements(t) => unless(
-                dimensions(t) > 0 && row(t, dimensions(t)) == Ty::Real,
-                "the operation needs an array type of Real",
-            ),
-            Prim::Sum(t) => {
-                unless(*t == Ty::Int || is_vector(t), "a sum needs Int, Real or a vector type")
-            }
-            Prim::ArgSort(t) => unless(is_ordered(t), "sorting needs Int, Real or String"),
-            Prim::Update(t) => unless(dimensions(t) > 0, "an update needs an array type"),
-            Prim::Real(_)
-            | Prim::PowInt
-            | Prim::Int(_)
-            | Prim::Not
-            | Prim::ToReal
-            | Prim::Round(_)
-            | Prim::IsNan
-            | Prim::Length(_)
-            | Prim::Index(_)
-            | Prim::Slice(_)
-            | Prim::Append(_)
-            | Prim::Flatten(_)
-            | Prim::Sizes(..)
-            | Prim::AppendStrings
-            | Prim::Text(_)
-            | Prim::Fail(_)
-            | Prim::Trace(_)
-            | Prim::Progress(_)
-            | Prim::Warn
-            | Prim::Lift(_) => None,
-        }
+                Types::Vector => (is_vector(t), "the operation needs a vector type"),
+                Types::Summable => {
+                    (*t == Ty::Int || is_vector(t), "a sum needs Int, Real or a vector type")
+                }
+                Types::Ordered => (is_ordered(t), "sorting needs Int, Real or String"),
+                Types::Array => (dimensions(t) > 0, "an update needs an array type"),
+                Types::RealArray => (
+                    dimensions(t) > 0 && self::row(t, dimensions(t)) == Ty::Real,
+                    "the operation needs an array type of Real",
+                ),
+            },
+            (_, _) => return None,
+        };
+        (!fits).then_some(what)
     }
 }
 

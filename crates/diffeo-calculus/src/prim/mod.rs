@@ -7,6 +7,7 @@
 pub mod int;
 pub mod real;
 pub mod special;
+pub(crate) mod table;
 pub mod text;
 
 use crate::system::System;

@@ -12,51 +12,10 @@ use std::rc::Rc;
 
 /// The operation on Reals that a polytypic operation is at type Real.
 fn at_real(prim: &Prim) -> Option<RealOp> {
-    match prim {
-        Prim::Real(op) => Some(*op),
-        Prim::Add(Ty::Real) => Some(RealOp::Add),
-        Prim::Sub(Ty::Real) => Some(RealOp::Sub),
-        Prim::Neg(Ty::Real) => Some(RealOp::Neg),
-        Prim::Scale(Ty::Real) | Prim::MulElements(Ty::Real) | Prim::Inner(Ty::Real) => {
-            Some(RealOp::Mul)
-        }
-        Prim::Unscale(Ty::Real) | Prim::DivElements(Ty::Real) => Some(RealOp::Div),
-        Prim::PowInt
-        | Prim::Int(_)
-        | Prim::Compare(..)
-        | Prim::Not
-        | Prim::ToReal
-        | Prim::Round(_)
-        | Prim::IsNan
-        | Prim::Add(_)
-        | Prim::Sub(_)
-        | Prim::Neg(_)
-        | Prim::Scale(_)
-        | Prim::Unscale(_)
-        | Prim::MulElements(_)
-        | Prim::DivElements(_)
-        | Prim::ZeroOf(_)
-        | Prim::Inner(_)
-        | Prim::Ravel(_)
-        | Prim::Unravel(_)
-        | Prim::Length(_)
-        | Prim::Index(_)
-        | Prim::Slice(_)
-        | Prim::Update(_)
-        | Prim::Append(_)
-        | Prim::Flatten(_)
-        | Prim::Sum(_)
-        | Prim::ArgSort(_)
-        | Prim::Sizes(..)
-        | Prim::AppendStrings
-        | Prim::Text(_)
-        | Prim::Show(_)
-        | Prim::Labels(_)
-        | Prim::Fail(_)
-        | Prim::Trace(_)
-        | Prim::Progress(_)
-        | Prim::Warn
-        | Prim::Lift(_) => None,
+    match (prim, prim.row()) {
+        (Prim::Real(op), _) => Some(*op),
+        (_, Some((row, Some(Ty::Real)))) => row.at_real,
+        (_, _) => None,
     }
 }
 
