@@ -1,9 +1,29 @@
 //! Helper functions of derivatives: they add up, convert and put together tangents and adjoints. They call themselves
 //! for the contents of boxes, so they are declared first, and their bodies are made later.
 
+use super::series::Recipe;
 use crate::build::Builder;
-use crate::ir::{Atom, FlatTy, FunctionId, Module, Stop};
+use crate::ir::{Atom, BoxId, FlatTy, FunctionId, Module, Stop};
 use diffeo_base::Name;
+
+/// A helper function, by the type of its boxes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Helper {
+    /// Adds up two shadows.
+    Sum(BoxId),
+    /// Makes adjoints of boxes with adjoints in the place of Reals.
+    ToAdjoint(BoxId),
+    /// Makes boxes with adjoints in the place of Reals, and whether it looks for nan.
+    FromAdjoint(BoxId, bool),
+    /// Makes boxes with zeros in the place of Reals.
+    Zeroed(BoxId),
+    /// Converts tangents as a recipe says.
+    Convert(BoxId, Recipe),
+    /// Adds bags to arrays, of whose indices so many come first.
+    AddToArray(BoxId, u8),
+    /// Adds bags to accumulators.
+    Scatter(BoxId),
+}
 
 /// Adds a function with the parameters of its builder that gives values of these types, of this name, which gets a
 /// number if there is one. Until its body is made, it stops the program for the evaluator to take over.

@@ -17,6 +17,7 @@
 //! | `sparse_adjoint.rs` | sparse adjoints of arrays |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
 //! | `series.rs` | conversions of tangents: to other orders, from values, and back |
+//! | `sum.rs` | sums of tangents and adjoints |
 //! | `nan_guard.rs` | nan guards |
 //!
 //! A variable that varies is treated so whatever its derivative is: the product of a tangent 0 and an infinite slope is
@@ -35,6 +36,7 @@ mod rules;
 mod series;
 mod shadow;
 mod sparse_adjoint;
+mod sum;
 mod taylor;
 
 pub use activity::{activity, differentiable, useful, Activity};
@@ -47,13 +49,14 @@ pub use shadow::{tangents, zero};
 
 use crate::ir::{BoxId, Elem, FlatTy, FunctionId, Module};
 use hashbrown::{HashMap, HashSet};
+use helpers::Helper;
 use orders::Indices;
 use std::rc::Rc;
 
 /// A function, and which of its parameters vary.
 pub type Key = (FunctionId, Box<[bool]>);
 
-/// What is known of functions that are not derived as they are written, and what has been derived.
+/// The functions that are not derived as they are written, and those that have been derived.
 #[derive(Debug, Default)]
 pub struct Deriver {
     /// Functions whose results do not vary, whatever the arguments do.
@@ -72,30 +75,20 @@ pub struct Deriver {
     pending: Vec<forward::ForwardKey>,
     /// The multi-indices of orders.
     indices: HashMap<Orders, Rc<Indices>>,
-    /// What reverse mode made of functions; those that are being derived.
-    reverses: HashMap<reverse::ReverseKey, Reverse>,
+    /// The parts of functions in reverse mode; those that are being derived.
+    reverses: HashMap<reverse::ReverseRequest, Reverse>,
     /// Of functions, what the adjoints of results are.
     sources: reverse::Sources,
-    /// What adds up shadows.
-    adders: HashMap<BoxId, FunctionId>,
-    open_reverses: HashMap<reverse::ReverseKey, reverse::OpenReverse>,
+    open_reverses: HashMap<reverse::ReverseRequest, reverse::OpenReverse>,
     /// How often a function was derived.
     names: HashMap<FunctionId, u32>,
     /// The shadows of types of boxes, by order.
     shadows: HashMap<(BoxId, usize), BoxId>,
-    /// What makes adjoints of boxes, and boxes of adjoints, looking for nan or not; boxes with zeros; tangents of
-    /// others.
-    to_boxes: HashMap<BoxId, FunctionId>,
-    from_boxes: HashMap<(BoxId, bool), FunctionId>,
-    zeroed: HashMap<BoxId, FunctionId>,
-    series: HashMap<(BoxId, series::Recipe), FunctionId>,
+    /// Functions that add up, convert and put together tangents and adjoints.
+    helpers: HashMap<Helper, FunctionId>,
     /// The bags of adjoints of a type, by rank; and back.
     bags: HashMap<(Elem, u8), BoxId>,
     bag_types: HashMap<BoxId, (Elem, u8)>,
-    /// What adds bags to arrays, by how many indices come before.
-    putters: HashMap<(BoxId, u8), FunctionId>,
-    /// What adds bags to accumulators.
-    pourers: HashMap<BoxId, FunctionId>,
 }
 
 /// The derivative that a function was given: a function of the parameters of the function, then the tangents of
@@ -150,11 +143,11 @@ fn decisive(module: &Module, function: FunctionId, first: &[bool]) -> Vec<bool> 
     active
 }
 
-/// What cannot be derived yet: what it is, in words.
+/// A derivative that is not made, in words.
 #[derive(Clone, Debug)]
 pub struct Unsupported(pub String);
 
-/// What values of a type are, in the words of a program.
+/// The values of a type, in the words of a program.
 fn words(ty: &FlatTy) -> &'static str {
     match ty {
         FlatTy::Real | FlatTy::Int | FlatTy::Bool | FlatTy::Text => "numbers and texts",

@@ -17,9 +17,9 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `plan.rs` | where the adjoints of arrays are |
-//! | `lives.rs` | which arrays are used later |
-//! | `sources.rs` | what callers have to know of the adjoints of results |
+//! | `plan.rs` | places of the adjoints of arrays |
+//! | `liveness.rs` | liveness of arrays |
+//! | `sources.rs` | adjoints of results, for callers |
 //! | `scope.rs` | regions of the backward part: primal values, adjoints, accumulators in them |
 //! | `statement.rs` | operations without regions |
 //! | `boxes.rs` | the adjoints of boxes |
@@ -34,7 +34,7 @@ mod boxes;
 mod call;
 mod control;
 mod forwards;
-mod lives;
+mod liveness;
 mod plan;
 mod prepare;
 mod scope;
@@ -52,7 +52,6 @@ use crate::ir::{
 };
 use crate::opt::shapes::Shapes;
 use crate::typing::param_types;
-pub(super) use boxes::sum;
 use boxes::{adjoint, is_supported};
 use diffeo_base::on_large_stack;
 use diffeo_base::{Name, Span};
@@ -65,7 +64,7 @@ use std::rc::Rc;
 /// More residuals than these are put into a box.
 const MOST_RESIDUALS: usize = 32;
 
-/// What reverse mode makes of a function.
+/// A function in reverse mode.
 #[derive(Clone, Debug)]
 pub struct Reverse {
     /// Parameters → results, residuals.
@@ -73,18 +72,40 @@ pub struct Reverse {
     /// Residuals, adjoints of the results that vary (Reals, shadows; accumulators, which are used up), accumulators for
     /// the arrays among the parameters that vary → adjoints of the others among them.
     pub back: FunctionId,
-    /// Which results vary.
+    /// The results that vary.
     pub active: Box<[bool]>,
     /// The types of the residuals.
     pub residuals: Vec<FlatTy>,
-    /// Which parameters they are, if they are such.
+    /// The parameter that each residual is, if it is one.
     same: Vec<Option<usize>>,
 }
 
-/// A function, which of its parameters vary, which the backward part may keep (the others are changed in place by who
-/// calls it), which share their accumulators with results, and of which parameters and results, if they are arrays, the
-/// adjoints are bags.
-pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>, [Box<[bool]>; 2]);
+/// A derivative in reverse mode that a caller needs.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct ReverseRequest {
+    function: FunctionId,
+    params: Box<[ParamUse]>,
+    /// The results whose adjoints are bags, if they are arrays.
+    result_bags: Box<[bool]>,
+}
+
+/// The use of a parameter by a caller.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct ParamUse {
+    /// It varies.
+    varies: bool,
+    /// The backward part may keep it: the caller does not change it in place.
+    kept: bool,
+    /// It shares its accumulator with a result.
+    given: bool,
+    /// Its adjoint is a bag, if it is an array.
+    bag: bool,
+}
+
+/// The parameters that vary.
+fn varying(params: &[ParamUse]) -> Box<[bool]> {
+    params.iter().map(|param| param.varies).collect()
+}
 
 /// A function that is being derived.
 #[derive(Debug)]
@@ -98,19 +119,18 @@ pub(super) struct OpenReverse {
 /// The forward and the backward part of a function of whose parameters these vary.
 ///
 /// # Errors
-/// What cannot be derived yet.
+/// The part that cannot be derived.
 pub fn reverse(
     module: &mut Module,
     cache: &mut Deriver,
     function: FunctionId,
     active: &[bool],
 ) -> Result<Reverse, Unsupported> {
-    let kept = vec![true; active.len()];
-    let given = vec![false; active.len()];
-    let results = vec![false; module.functions[function.0 as usize].results.len()];
-    let bags = [given.clone().into(), results.into()];
-    let key = (function, active.into(), kept.into(), given.into(), bags);
-    on_large_stack(|| derive(module, cache, &key))
+    let param = |varies: &bool| ParamUse { varies: *varies, kept: true, given: false, bag: false };
+    let result_bags = vec![false; module.functions[function.0 as usize].results.len()].into();
+    let request =
+        ReverseRequest { function, params: active.iter().map(param).collect(), result_bags };
+    on_large_stack(|| derive(module, cache, &request))
 }
 
 fn unsupported<T>(what: impl Into<String>) -> Result<T, Unsupported> {
@@ -120,26 +140,26 @@ fn unsupported<T>(what: impl Into<String>) -> Result<T, Unsupported> {
 fn derive(
     module: &mut Module,
     cache: &mut Deriver,
-    key: &ReverseKey,
+    request: &ReverseRequest,
 ) -> Result<Reverse, Unsupported> {
-    if let Some(known) = cache.reverses.get(key) {
+    if let Some(known) = cache.reverses.get(request) {
         return Ok(known.clone());
     }
-    let (function, active, kept, given, [bags, _]) = key;
-    prepare::prepare(module, cache, *function);
-    let activity = activity(module, cache, *function, active);
-    let face = ActiveInterface::new(module, cache, key, activity.results.clone())?;
-    if cache.open_reverses.contains_key(key) {
-        return Ok(call_open(module, cache, key, &face));
+    let function = request.function;
+    prepare::prepare(module, cache, function);
+    let activity = activity(module, cache, function, &varying(&request.params));
+    let face = ActiveInterface::new(module, cache, request, activity.results.clone())?;
+    if cache.open_reverses.contains_key(request) {
+        return Ok(call_open(module, cache, request, &face));
     }
     let source = module.functions[function.0 as usize].clone();
-    let plan = AdjointPlan::new(module, cache, &source, &activity, [kept, given, bags]);
-    if !plan.is_given(&source, given) {
+    let plan = AdjointPlan::new(module, cache, &source, &activity, &request.params);
+    if !plan.is_given(&source, &request.params) {
         return unsupported("a bug of Diffeo: an array that a function is given");
     }
     let forward = declare(module, &source, "fwd");
     let back = declare(module, &source, "back");
-    cache.open_reverses.insert(key.clone(), OpenReverse { forward, back, boxed: None });
+    cache.open_reverses.insert(request.clone(), OpenReverse { forward, back, boxed: None });
     let accumulates = source
         .vars
         .iter()
@@ -165,8 +185,8 @@ fn derive(
         chosen: HashMap::new(),
         lost: false,
     };
-    let made = reverser.function(&source, key, &face);
-    cache.open_reverses.remove(key);
+    let made = reverser.function(&source, request, &face);
+    cache.open_reverses.remove(request);
     let (forward_part, back_part, residuals) = made?;
     let kept = &forward_part.body.results[source.results.len()..];
     let param = |kept: &Atom| source.params.iter().position(|v| Atom::Var(*v) == *kept);
@@ -174,7 +194,7 @@ fn derive(
     complete(module, forward, forward_part);
     complete(module, back, back_part);
     let reverse = Reverse { forward, back, active: face.active, residuals, same };
-    cache.reverses.insert(key.clone(), reverse.clone());
+    cache.reverses.insert(request.clone(), reverse.clone());
     Ok(reverse)
 }
 
@@ -194,14 +214,14 @@ fn uses(function: &Function) -> Vec<u32> {
     uses
 }
 
-/// What a function takes and gives that varies.
+/// The varying part of a function's interface.
 struct ActiveInterface {
     /// The types of the parameters, and of the results.
     params: Vec<FlatTy>,
     results: Vec<FlatTy>,
-    /// Which results vary.
+    /// The results that vary.
     active: Box<[bool]>,
-    /// What the backward part takes after the residuals, and what it gives.
+    /// The types that the backward part takes after the residuals, and those that it gives.
     adjoints: Vec<FlatTy>,
     given: Vec<FlatTy>,
 }
@@ -210,16 +230,17 @@ impl ActiveInterface {
     fn new(
         module: &mut Module,
         cache: &mut Deriver,
-        key: &ReverseKey,
+        request: &ReverseRequest,
         active: Box<[bool]>,
     ) -> Result<ActiveInterface, Unsupported> {
-        let (function, active_params, _, shared, [bags, bag_results]) = key;
-        let function = &module.functions[function.0 as usize];
+        let function = &module.functions[request.function.0 as usize];
         let (params, results) = (param_types(function), function.results.clone());
         let (mut adjoints, mut given) = (Vec::new(), Vec::new());
         for (i, ty) in results.iter().enumerate().filter(|(i, _)| active[*i]) {
             match ty {
-                FlatTy::Array(..) if bag_results[i] => adjoints.push(adjoint(module, cache, ty)),
+                FlatTy::Array(..) if request.result_bags[i] => {
+                    adjoints.push(adjoint(module, cache, ty))
+                }
                 FlatTy::Real | FlatTy::Box(_) | FlatTy::Array(Elem::Box(_), _)
                     if is_supported(module, ty) =>
                 {
@@ -231,15 +252,15 @@ impl ActiveInterface {
                 }
             }
         }
-        for (i, ty) in params.iter().enumerate().filter(|(i, _)| active_params[*i]) {
+        for (ty, param) in params.iter().zip(&request.params).filter(|(_, param)| param.varies) {
             match ty {
-                FlatTy::Array(..) if bags[i] => given.push(adjoint(module, cache, ty)),
+                FlatTy::Array(..) if param.bag => given.push(adjoint(module, cache, ty)),
                 FlatTy::Real | FlatTy::Box(_) | FlatTy::Array(Elem::Box(_), _)
                     if is_supported(module, ty) =>
                 {
                     given.push(adjoint(module, cache, ty));
                 }
-                FlatTy::Array(Elem::Real, _) if shared[i] => {}
+                FlatTy::Array(Elem::Real, _) if param.given => {}
                 FlatTy::Array(Elem::Real, rank) | FlatTy::Acc(rank) => {
                     adjoints.push(FlatTy::Acc(*rank))
                 }
@@ -292,15 +313,15 @@ fn complete(module: &mut Module, id: FunctionId, made: Function) {
 fn call_open(
     module: &mut Module,
     cache: &mut Deriver,
-    key: &ReverseKey,
+    request: &ReverseRequest,
     face: &ActiveInterface,
 ) -> Reverse {
-    let name = module.functions[key.0 .0 as usize].name.clone();
+    let name = module.functions[request.function.0 as usize].name.clone();
     let next = BoxId(module.boxes.len() as u32);
-    let open = cache.open_reverses.get_mut(key);
+    let open = cache.open_reverses.get_mut(request);
     let (forward, back, boxed) = match open {
         Some(open) => (open.forward, open.back, *open.boxed.get_or_insert(next)),
-        None => (key.0, key.0, next),
+        None => (request.function, request.function, next),
     };
     if boxed == next {
         box_type(module, &name);
@@ -351,7 +372,7 @@ struct Reverser<'m, 's> {
     inserts: HashMap<Var, Vec<Stmt>>,
     /// The variables of the forward part that hold sizes.
     sizes: HashMap<(Var, u8), Var>,
-    /// What is known of the sizes of the function's arrays.
+    /// The known sizes of the function's arrays.
     shapes: Shapes,
     /// The sizes of the arrays that loops keep.
     kept_sizes: HashMap<Var, Vec<Atom>>,
@@ -371,7 +392,7 @@ impl<'s> Reverser<'_, 's> {
     fn function(
         mut self,
         source: &'s Function,
-        key: &ReverseKey,
+        request: &ReverseRequest,
         face: &ActiveInterface,
     ) -> Result<(Function, Function, Vec<FlatTy>), Unsupported> {
         self.check_types()?;
@@ -391,8 +412,8 @@ impl<'s> Reverser<'_, 's> {
                 _ => bars.push((result, Atom::Var(bar))),
             }
         }
-        for (i, param) in source.params.iter().enumerate() {
-            let in_acc = key.1[i] && !key.3[i] && !self.has_bar(*param);
+        for (param, used) in source.params.iter().zip(&request.params) {
+            let in_acc = used.varies && !used.given && !self.has_bar(*param);
             if let (FlatTy::Array(Elem::Real, rank) | FlatTy::Acc(rank), true) =
                 (&self.vars[param.0 as usize].ty, in_acc)
             {
@@ -410,7 +431,8 @@ impl<'s> Reverser<'_, 's> {
         }
         let stmts = self.block(&source.body, &source.params)?;
         let mut given = Vec::new();
-        for (param, _) in source.params.iter().zip(&key.1).filter(|(_, active)| **active) {
+        for (param, _) in source.params.iter().zip(&request.params).filter(|(_, used)| used.varies)
+        {
             if self.has_bar(*param) {
                 let bar = self.take_bar(*param);
                 given.push(bar.unwrap_or_else(|| self.zero_bar(*param)));
@@ -424,7 +446,7 @@ impl<'s> Reverser<'_, 's> {
         let stored: Vec<Var> = scope.stored.iter().map(|(v, _)| *v).collect();
         let types: Vec<FlatTy> =
             stored.iter().map(|v| self.vars[v.0 as usize].ty.clone()).collect();
-        let mut boxed = self.cache.open_reverses.get(key).and_then(|open| open.boxed);
+        let mut boxed = self.cache.open_reverses.get(request).and_then(|open| open.boxed);
         if stored.len() > MOST_RESIDUALS {
             boxed = boxed.or_else(|| Some(box_type(self.module, &source.name)));
         }

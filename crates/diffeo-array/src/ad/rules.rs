@@ -8,9 +8,9 @@
 use super::forward::{declare, forward, Derive, ForwardKey};
 use super::operators::put_body;
 use super::orders::{Indices, Orders};
-use super::reverse::sum;
 use super::series::{from_tangent, make, to_tangent, Recipe, ScaledCoefficient, TangentForm};
 use super::shadow::zero;
+use super::sum::sum;
 use super::{differentiable, helpers, Rule, Unsupported};
 use crate::build::Builder;
 use crate::ir::{Atom, FunctionId, Op, SiteId, Stmt};

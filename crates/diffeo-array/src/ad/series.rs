@@ -3,10 +3,11 @@
 //!
 //! For Reals and arrays of them, this takes a few statements; for each type of boxes there is a function.
 
+use super::helpers::{self, Helper};
 use super::nan_guard::watch;
 use super::shadow::{each, field, make_helper, shadow, tangents, varies, zero_tag, zeroed};
 use super::sparse_adjoint::AdjointCx;
-use super::{differentiable, helpers, Deriver};
+use super::{differentiable, Deriver};
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FlatTy, FunctionId, Module, Op, Var, Variant};
 use diffeo_calculus::prim::RealOp;
@@ -138,8 +139,8 @@ fn scaled(b: &mut Builder, module: &Module, x: Atom, (op, by): (RealOp, u32)) ->
 
 /// The function that does what a recipe says with boxes of a type.
 fn of_box(module: &mut Module, cache: &mut Deriver, id: BoxId, recipe: &Recipe) -> FunctionId {
-    let key = (id, recipe.clone());
-    if let Some(known) = cache.series.get(&key) {
+    let key = Helper::Convert(id, recipe.clone());
+    if let Some(known) = cache.helpers.get(&key) {
         return *known;
     }
     let mut params = Vec::new();
@@ -154,7 +155,7 @@ fn of_box(module: &mut Module, cache: &mut Deriver, id: BoxId, recipe: &Recipe) 
         TangentForm::Tangents(order) => ("to_dot", shadow(module, cache, id, order)),
     };
     let (mut b, function) = make_helper(module, name, (id, &params), made);
-    cache.series.insert(key, function);
+    cache.helpers.insert(key, function);
     let params: Vec<Atom> = (0..params.len() as u32).map(|i| Atom::Var(Var(i))).collect();
     let mut switch = Switch { made, recipe, object: params[0].clone(), given: params };
     if let Some(place) = recipe.given.iter().position(|form| *form == TangentForm::Value) {

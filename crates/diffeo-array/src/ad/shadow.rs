@@ -8,9 +8,10 @@
 //! With Taylor coefficients there are several tangents, one for each order. Adjoints are as tangents are, except that
 //! those of arrays are bags.
 
+use super::helpers::{self, Helper};
 use super::nan_guard::watch;
 use super::sparse_adjoint::{all, bag, nothing, unfold, AdjointCx};
-use super::{differentiable, helpers, Deriver};
+use super::{differentiable, Deriver};
 use crate::build::Builder;
 use crate::ir::{
     Atom, BoxId, BoxType, Elem, FlatTy, FunctionId, Module, Op, Scalar, SiteId, Var, Variant,
@@ -303,12 +304,12 @@ pub(super) fn each(
 
 /// The function that makes adjoints of boxes in which adjoints are in the place of Reals.
 fn to_box(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
-    if let Some(known) = cache.to_boxes.get(&id) {
+    if let Some(known) = cache.helpers.get(&Helper::ToAdjoint(id)) {
         return *known;
     }
     let shadow = shadow(module, cache, id, ADJOINT);
     let (mut b, function) = make_helper(module, "to_bar", (id, &[FlatTy::Box(id)]), shadow);
-    cache.to_boxes.insert(id, function);
+    cache.helpers.insert(Helper::ToAdjoint(id), function);
     let object = Atom::Var(Var(0));
     let on = b.one(module, Op::Tag(object.clone()));
     let mut arms = Vec::new();
@@ -336,13 +337,13 @@ pub(super) fn varies(module: &Module, variant: &Variant) -> bool {
 
 /// The function that makes boxes with adjoints in the place of Reals of boxes and their adjoints.
 fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, watched: bool) -> FunctionId {
-    if let Some(known) = cache.from_boxes.get(&(id, watched)) {
+    if let Some(known) = cache.helpers.get(&Helper::FromAdjoint(id, watched)) {
         return *known;
     }
     let shadow = shadow(module, cache, id, ADJOINT);
     let params = [FlatTy::Box(id), FlatTy::Box(shadow)];
     let (mut b, function) = make_helper(module, "from_bar", (id, &params), id);
-    cache.from_boxes.insert((id, watched), function);
+    cache.helpers.insert(Helper::FromAdjoint(id, watched), function);
     let (object, bar) = (Atom::Var(Var(0)), Atom::Var(Var(1)));
     let variants = module.boxes[id.0 as usize].variants.clone();
     let mut varying = (0..).zip(&variants).filter(|(_, variant)| varies(module, variant));
@@ -401,11 +402,11 @@ fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, watched: bool) 
 
 /// The function that makes boxes with zeros in the place of Reals.
 pub(super) fn zeroed(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
-    if let Some(known) = cache.zeroed.get(&id) {
+    if let Some(known) = cache.helpers.get(&Helper::Zeroed(id)) {
         return *known;
     }
     let (mut b, function) = make_helper(module, "zeroed", (id, &[FlatTy::Box(id)]), id);
-    cache.zeroed.insert(id, function);
+    cache.helpers.insert(Helper::Zeroed(id), function);
     let object = Atom::Var(Var(0));
     let on = b.one(module, Op::Tag(object.clone()));
     let mut arms = Vec::new();

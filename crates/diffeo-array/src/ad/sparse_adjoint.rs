@@ -16,8 +16,8 @@
 //! an array or an accumulator once, where the array was made. So the total time is that of the reads plus that of the
 //! allocation.
 
-use super::helpers::{complete, declare};
-use super::reverse::sum;
+use super::helpers::{complete, declare, Helper};
+use super::sum::sum;
 use super::Deriver;
 use crate::build::Builder;
 use crate::ir::{
@@ -247,7 +247,7 @@ pub(super) fn both((b, module, cache): AdjointCx<'_>, bag: BoxId, [x, y]: [&Atom
 /// The function that adds a bag to an array, of whose indices so many come first: of the array, those indices, the
 /// bag, and the index that its elements begin at, it gives the array.
 fn put_function(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> FunctionId {
-    if let Some(known) = cache.putters.get(&(bag, before)) {
+    if let Some(known) = cache.helpers.get(&Helper::AddToArray(bag, before)) {
         return *known;
     }
     let (element, rank) = cache.bag_types.get(&bag).copied().unwrap_or((Elem::Real, 1));
@@ -259,7 +259,7 @@ fn put_function(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8
     let of = b.param(FlatTy::Box(bag), Some("bag".into()));
     let lo = b.param(FlatTy::Int, Some("lo".into()));
     let function = declare(module, &b, name, vec![ty.clone()]);
-    cache.putters.insert((bag, before), function);
+    cache.helpers.insert(Helper::AddToArray(bag, before), function);
     let call = |array: Atom, of: Atom, lo: Atom| {
         let args = [array].into_iter().chain(prefix.iter().cloned()).chain([of, lo]);
         Op::Call(function, args.collect())
@@ -309,17 +309,17 @@ fn put_function(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8
 /// The function that adds a bag to an accumulator: of the accumulator, the bag, and the index that its elements begin
 /// at.
 pub(super) fn scatter_function(module: &mut Module, cache: &mut Deriver, bag: BoxId) -> FunctionId {
-    if let Some(known) = cache.pourers.get(&bag) {
+    if let Some(known) = cache.helpers.get(&Helper::Scatter(bag)) {
         return *known;
     }
     let (_, rank) = cache.bag_types.get(&bag).copied().unwrap_or((Elem::Real, 1));
-    let name = Name::from(format!("{}.pour.{}", module.boxes[bag.0 as usize].name, bag.0));
+    let name = Name::from(format!("{}.scatter.{}", module.boxes[bag.0 as usize].name, bag.0));
     let mut b = Builder::new(SiteId(0));
     let acc = b.param(FlatTy::Acc(rank), Some("acc".into()));
     let of = b.param(FlatTy::Box(bag), Some("bag".into()));
     let lo = b.param(FlatTy::Int, Some("lo".into()));
     let function = declare(module, &b, name, Vec::new());
-    cache.pourers.insert(bag, function);
+    cache.helpers.insert(Helper::Scatter(bag), function);
     walk((&mut b, module, cache), (of, bag), None, &mut |cx, tag, at| {
         let (b, module, cache) = cx;
         match tag {

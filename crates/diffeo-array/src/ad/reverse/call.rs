@@ -1,9 +1,10 @@
 //! Calls: of functions, of functions with rules, of functions that are computed again (checkpoints).
 
 use super::prepare::added;
-use super::{derive, Reverse, Reverser};
+use super::{derive, ParamUse, Reverse, ReverseRequest, Reverser};
 use crate::ad::shadow::zero_value;
 use crate::ad::{activity, differentiable, forward, zero, Rule, Unsupported};
+use crate::ir::walk::var;
 use crate::ir::{Atom, Elem, FlatTy, FunctionId, Op, Stmt, Var};
 use crate::typing::param_types;
 
@@ -24,7 +25,7 @@ impl<'s> Reverser<'_, 's> {
         }
         let given = self.given(stmt, args.len());
         let bags = stmt.results.iter().map(|v| self.plan.is_bag(*v)).collect();
-        let made = self.derived(callee, [args, args], active.clone(), given.clone(), bags)?;
+        let made = self.derived(callee, [args, args], [&active, &given], bags)?;
         if self.cache.checkpoints.contains(&callee) {
             let operands = self.primals(args);
             let kept = self.back.emit(self.module, Op::Call(made.forward, operands));
@@ -50,29 +51,26 @@ impl<'s> Reverser<'_, 's> {
         Ok(vec![Stmt { results, op, site: stmt.site }])
     }
 
-    /// What reverse mode makes of a function that is called with these arguments, with adjoints for these variables.
+    /// The parts of a function that is called with these arguments, with adjoints for these variables.
     fn derived(
         &mut self,
         callee: FunctionId,
         [args, targets]: [&[Atom]; 2],
-        active: Box<[bool]>,
-        given: Box<[bool]>,
-        results: Box<[bool]>,
+        [active, given]: [&[bool]; 2],
+        result_bags: Box<[bool]>,
     ) -> Result<Reverse, Unsupported> {
-        let kept = args.iter().map(|arg| match arg {
-            Atom::Var(v) => self.plan.keeps(*v),
-            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => true,
-        });
-        let bags = targets.iter().map(|arg| match arg {
-            Atom::Var(v) => self.plan.is_bag(*v),
-            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
-        });
-        let bags = [bags.collect(), results];
-        let key = (callee, active, kept.collect(), given, bags);
-        derive(self.module, self.cache, &key)
+        let param = |i| ParamUse {
+            varies: active[i],
+            kept: var(&args[i]).is_none_or(|v| self.plan.keeps(v)),
+            given: given[i],
+            bag: var(&targets[i]).is_some_and(|v| self.plan.is_bag(v)),
+        };
+        let params = (0..args.len()).map(param).collect();
+        let request = ReverseRequest { function: callee, params, result_bags };
+        derive(self.module, self.cache, &request)
     }
 
-    /// Which arguments of a call share their accumulators with results.
+    /// The arguments of a call that share their accumulators with results.
     fn given(&self, stmt: &Stmt, count: usize) -> Box<[bool]> {
         let shared = stmt.results.first().map(|v| self.plan.call(*v)).unwrap_or_default();
         (0..count).map(|i| shared.iter().any(|shared| shared.param() == Some(i))).collect()
@@ -155,8 +153,7 @@ impl<'s> Reverser<'_, 's> {
             args.iter().chain(tangents.iter().map(|i| &args[*i])).cloned().collect();
         let all = [&operands[..], &arguments[..]];
         let bags = vec![false; self.module.functions[rule.function.0 as usize].results.len()];
-        let derived =
-            self.derived(rule.function, all, wanted.clone().into(), given.into(), bags.into())?;
+        let derived = self.derived(rule.function, all, [&wanted, &given], bags.into())?;
         let (kept, atoms) = self.residuals(&derived, &operands);
         let varying: Vec<Var> = (stmt.results.iter().copied())
             .filter(|v| differentiable(self.module, &self.vars[v.0 as usize].ty))
@@ -178,7 +175,7 @@ impl<'s> Reverser<'_, 's> {
         Ok(made)
     }
 
-    /// What goes before a call of a rule, its operands with tangents zero, and of which arguments these are.
+    /// The statements before a call of a rule, its operands with tangents zero, and the arguments that have tangents.
     fn ruled(&mut self, stmt: &Stmt, args: &[Atom], rule: &Rule) -> Ruled {
         let types = param_types(&self.module.functions[rule.function.0 as usize]);
         let (mut before, mut operands, mut tangents) = (Vec::new(), args.to_vec(), Vec::new());

@@ -25,13 +25,13 @@ pub(super) struct BackwardLoop {
     /// The step of the program that it goes back over.
     pub step: Atom,
     pub lead: Vec<Stmt>,
-    /// What stands before the loop.
+    /// The statements before the loop.
     pub before: Vec<Stmt>,
     pub carried: Vec<Carried>,
     pub results: Vec<Atom>,
 }
 
-/// What a region adds to.
+/// The adjoints that a region adds to.
 #[derive(Clone, Copy)]
 enum AdjointTarget {
     /// The adjoint of a variable.
@@ -226,7 +226,7 @@ impl<'s> Reverser<'_, 's> {
         Atom::Var(param)
     }
 
-    /// What branches add to adjoints of outside.
+    /// The additions of branches to adjoints of outside.
     fn targets(&self, branches: &[&BackwardScope<'_>]) -> Vec<AdjointTarget> {
         let all: BTreeSet<Var> = branches.iter().flat_map(|s| s.bars.keys().copied()).collect();
         let mut targets = Vec::new();
@@ -247,7 +247,7 @@ impl<'s> Reverser<'_, 's> {
         targets
     }
 
-    /// What the steps add to adjoints of outside is carried, too. Which these are.
+    /// The adjoints of outside that steps add to: their sums are carried, too.
     fn carry_outer(&mut self, at: &mut BackwardLoop) -> Vec<AdjointTarget> {
         let bars = std::mem::take(&mut self.top().bars);
         let mut outer = Vec::new();
@@ -288,7 +288,7 @@ impl<'s> Reverser<'_, 's> {
         outer
     }
 
-    /// What a loop has carried of adjoints of outside.
+    /// Adds the sums for adjoints of outside that a loop has carried.
     fn put_outer(&mut self, outer: Vec<AdjointTarget>, given: Vec<Atom>) {
         for (target, bar) in outer.into_iter().zip(given) {
             match target {
@@ -651,7 +651,7 @@ impl<'s> Reverser<'_, 's> {
         Ok((stmts, store))
     }
 
-    /// What the steps add to adjoints of outside, as terms of sums.
+    /// The additions of steps to adjoints of outside, as terms of sums.
     fn sum_outer(&mut self, at: &mut BackwardLoop) -> Vec<AdjointTarget> {
         let bars = std::mem::take(&mut self.top().bars);
         let outer = bars.keys().map(|v| AdjointTarget::Whole(*v)).collect();

@@ -19,15 +19,15 @@ use std::collections::BTreeSet;
 const MOST_AGAIN: usize = 12;
 const CHEAP: u32 = 8;
 
-/// What a loop computes again to have what its steps would keep.
+/// The statements that a loop computes again instead of keeping their results.
 pub(super) struct Again<'s> {
     stmts: Vec<&'s Stmt>,
-    /// Which of the variables that it carries.
+    /// The variables that they carry along, by number.
     params: BTreeSet<usize>,
 }
 
-/// What a loop computes again so that its backward part may go in either direction: that part passes on what it
-/// carries.
+/// The statements that a loop computes again so that its backward part, which passes on what it carries, may go in
+/// either direction.
 pub(super) fn again<'s>(
     at: &BackwardLoop,
     scope: &BackwardScope<'s>,

@@ -1,4 +1,4 @@
-//! Where the adjoints of arrays are: which arrays of a function share an accumulator.
+//! Places of the adjoints of arrays: the arrays of a function that share an accumulator.
 //!
 //! An array that is updated, or grows, and is not read afterwards shares its accumulator with the new version: the
 //! backward part takes the adjoint of the element out, and the rest is the adjoint of the old version. Arrays that a
@@ -17,15 +17,16 @@
 //! Arrays that are changed in place must not be kept for the backward part, since that would make the program copy
 //! them: [`AdjointPlan::keeps`].
 
-use super::lives::{is_array, lives};
-use super::sources::{sources, ResultAdjoint};
+use super::liveness::{is_array, liveness};
+use super::sources::{sources, ResultAdjoint, SourcesKey};
+use super::ParamUse;
 use crate::ad::{Activity, Deriver};
 use crate::ir::walk::{deep, regions};
 use crate::ir::{Atom, Block, Carried, Elem, FlatTy, Function, FunctionId, Module, Op, Stmt, Var};
 use hashbrown::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Where the accumulator of an array comes from.
+/// The origin of the accumulator of an array.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum AccumulatorSource {
     /// It is made where the array is defined.
@@ -44,7 +45,7 @@ pub(super) enum AccumulatorSource {
     Bag,
 }
 
-/// What is known of the arrays of a function.
+/// The facts about the arrays of a function.
 pub(super) struct AdjointPlan {
     places: HashMap<Var, AccumulatorSource>,
     /// How many regions are around the definition of an array.
@@ -68,24 +69,24 @@ pub(super) struct AdjointPlan {
 }
 
 impl AdjointPlan {
-    /// The plan of a function; of its parameters, whether they may be kept, whether the function is given them, and
-    /// whether their adjoints are bags.
+    /// The plan of a function; its parameters are used so.
     pub fn new(
         module: &Module,
         cache: &mut Deriver,
         function: &Function,
         activity: &Activity,
-        [kept, given, bags]: [&[bool]; 3],
+        params: &[ParamUse],
     ) -> AdjointPlan {
         let mut separate = HashSet::new();
-        let bags = function.params.iter().zip(bags).filter(|(_, bag)| **bag);
-        let mut bags: HashSet<Var> = bags.map(|(v, _)| *v).collect();
-        let arrays = function.params.iter().zip(given).filter(|(_, given)| **given);
-        let mut given: HashSet<Var> = arrays.map(|(v, _)| *v).collect();
-        let lives = lives(function);
+        let used = || function.params.iter().zip(params);
+        let mut bags: HashSet<Var> = used().filter(|(_, used)| used.bag).map(|(v, _)| *v).collect();
+        let mut given: HashSet<Var> =
+            used().filter(|(_, used)| used.given).map(|(v, _)| *v).collect();
+        let liveness = liveness(function);
         loop {
-            let of = (function, activity, &lives);
-            let (plan, more, more_bags) = plan(module, cache, of, kept, [&given, &separate, &bags]);
+            let of = (function, activity, &liveness);
+            let (plan, more, more_bags) =
+                plan(module, cache, of, params, [&given, &separate, &bags]);
             // What is no result in the end is not given. Every round changes something.
             let results: HashSet<Var> =
                 given.iter().copied().filter(|v| plan.is_result(*v)).collect();
@@ -103,12 +104,12 @@ impl AdjointPlan {
     }
 
     /// Whether the function is given these parameters, as was found before.
-    pub fn is_given(&self, function: &Function, given: &[bool]) -> bool {
-        let mut params = function.params.iter().zip(given).filter(|(_, given)| **given);
+    pub fn is_given(&self, function: &Function, params: &[ParamUse]) -> bool {
+        let mut params = function.params.iter().zip(params).filter(|(_, used)| used.given);
         params.all(|(v, _)| self.is_result(*v))
     }
 
-    /// What the adjoints of the results are.
+    /// The adjoints of the results.
     pub fn sources(&self, function: &Function, activity: &Activity) -> Rc<[ResultAdjoint]> {
         let mut sources = vec![ResultAdjoint::Own; function.results.len()];
         for (source, result) in sources.iter_mut().zip(&function.body.results) {
@@ -128,12 +129,12 @@ impl AdjointPlan {
         sources.into()
     }
 
-    /// What the adjoints of the results of a call with this first result are.
+    /// The adjoints of the results of a call with this first result.
     pub fn call(&self, result: Var) -> &[ResultAdjoint] {
         self.calls.get(&result).map(|shared| &shared[..]).unwrap_or_default()
     }
 
-    /// Where the accumulator of an array comes from.
+    /// The origin of the accumulator of an array.
     pub fn place(&self, v: Var) -> AccumulatorSource {
         self.places.get(&v).cloned().unwrap_or(AccumulatorSource::Own)
     }
@@ -196,8 +197,8 @@ impl AdjointPlan {
 fn plan(
     module: &Module,
     cache: &mut Deriver,
-    (function, activity, lives): (&Function, &Activity, &HashMap<Var, HashSet<Var>>),
-    kept: &[bool],
+    (function, activity, liveness): (&Function, &Activity, &HashMap<Var, HashSet<Var>>),
+    params: &[ParamUse],
     [given, separate, bags]: [&HashSet<Var>; 3],
 ) -> (AdjointPlan, Vec<Var>, Vec<Var>) {
     let mut planner = Planner {
@@ -208,7 +209,7 @@ fn plan(
         given,
         separate,
         bags,
-        lives,
+        liveness,
         plan: AdjointPlan {
             places: HashMap::new(),
             depths: HashMap::new(),
@@ -230,12 +231,12 @@ fn plan(
         changed: Vec::new(),
         depth: 0,
     };
-    for (param, kept) in function.params.iter().zip(kept) {
+    for (param, used) in function.params.iter().zip(params) {
         planner.define(
             *param,
             if bags.contains(param) { AccumulatorSource::Bag } else { AccumulatorSource::Param },
         );
-        if !kept {
+        if !used.kept {
             planner.plan.lent.insert(*param);
         }
     }
@@ -266,15 +267,15 @@ struct Planner<'f> {
     /// Parameters, of the function and of loops, whose adjoints are bags; those of loops that are to be.
     bags: &'f HashSet<Var>,
     more_bags: Vec<Var>,
-    /// What is changed in place, if it is with a bag.
+    /// The arrays with bags that are changed in place.
     bags_changed: Vec<Var>,
-    lives: &'f HashMap<Var, HashSet<Var>>,
+    liveness: &'f HashMap<Var, HashSet<Var>>,
     plan: AdjointPlan,
     /// By root, the arrays of its class, with the views of them.
     members: HashMap<Var, Vec<Var>>,
-    /// What a later version of its class has taken over.
+    /// The arrays that a later version of their class has taken over.
     taken: HashSet<Var>,
-    /// What came of appends and updates in place.
+    /// The results of appends and updates in place.
     grown: Vec<Var>,
     changed: Vec<Var>,
     depth: usize,
@@ -365,7 +366,7 @@ impl Planner<'_> {
     fn is_dead(&self, root: Var, result: Var) -> bool {
         let none = Vec::new();
         let members = self.members.get(&root).unwrap_or(&none);
-        self.lives.get(&result).is_some_and(|live| !members.iter().any(|v| live.contains(v)))
+        self.liveness.get(&result).is_some_and(|live| !members.iter().any(|v| live.contains(v)))
     }
 
     /// Whether nobody but the function has added to the accumulator of a root.
@@ -386,18 +387,18 @@ impl Planner<'_> {
             let separate = stmt.results.iter().any(|v| self.separate.contains(v));
             !others && !separate && self.is_own(class) && self.is_dead(class, first)
         });
-        let mut given: Vec<bool> = given.collect();
-        let bags: Box<[bool]> = args.iter().map(|arg| self.is_bag(arg)).collect();
-        let active: Box<[bool]> = args.iter().map(|arg| self.activity.varies(arg)).collect();
+        let used = args.iter().zip(given).map(|(arg, given)| {
+            let varies = self.activity.varies(arg);
+            ParamUse { varies, kept: true, given, bag: self.is_bag(arg) }
+        });
+        let mut key: SourcesKey = (callee, used.collect());
         let shared = loop {
-            let key = (callee, given.clone().into(), bags.clone(), active.clone());
             let shared = sources(self.module, self.cache, &key);
             let is_shared = |i| shared.iter().any(|shared| shared.param() == Some(i));
-            let less: Vec<bool> = (0..given.len()).map(is_shared).collect();
-            if less == given {
+            if key.1.iter().enumerate().all(|(i, used)| used.given == is_shared(i)) {
                 break shared;
             }
-            given = less;
+            key.1.iter_mut().enumerate().for_each(|(i, used)| used.given = is_shared(i));
         };
         for (result, shared) in stmt.results.iter().zip(shared.iter()) {
             match (shared, shared.param().and_then(|param| self.class(&args[param]))) {

@@ -23,13 +23,13 @@ const SHORT: usize = 40;
 /// An open region of the backward part.
 #[derive(Default)]
 pub(super) struct BackwardScope<'s> {
-    /// What the region defines in the program.
+    /// The variables that the region of the program defines.
     definitions: HashMap<Var, &'s Stmt>,
     /// The sizes that those of the region's arrays were checked to be, by array and dimension.
     checked_sizes: HashMap<(Var, u8), Vec<&'s Atom>>,
-    /// What stands for values of the program.
+    /// The values of the program in the backward part.
     pub known: HashMap<Var, Atom>,
-    /// What is kept, with the variable of the backward part.
+    /// The residuals, each with its variable of the backward part.
     pub stored: Vec<(Var, Var)>,
     /// In a branch: the variables of the forward part that hold what is kept, some of them by the branches before
     /// this one; and what this one has put into which.
@@ -66,7 +66,7 @@ impl BackwardScope<'_> {
         sizes.find(|size| before(size)).map(|size| Atom::clone(size))
     }
 
-    /// What the region defines.
+    /// The variables that the region defines.
     pub fn defined(&self) -> impl Iterator<Item = Var> + '_ {
         self.definitions.keys().copied()
     }
@@ -148,7 +148,7 @@ impl<'s> Reverser<'_, 's> {
 
     // Values of the program
 
-    /// What stands for an operand of the program.
+    /// An operand of the program in the backward part.
     pub fn primal(&mut self, atom: &Atom) -> Atom {
         match atom {
             Atom::Var(v) => self.primal_var(*v),

@@ -1,10 +1,11 @@
-//! What callers have to know of the adjoints of the results of functions.
+//! The adjoints of the results of functions, for their callers.
 //!
 //! The answer for a function depends on those for the functions that it calls. Where functions call each other, the
 //! answers have to be a fixed point: the first of them that is asked for, the *root*, goes through all of them, each
 //! once, until a round finds what the one before has found.
 
 use super::plan::AdjointPlan;
+use super::{varying, ParamUse};
 use crate::ad::{activity, Deriver};
 use crate::ir::walk::deep;
 use crate::ir::{Elem, FlatTy, Function, FunctionId, Module, Var};
@@ -14,7 +15,7 @@ use std::rc::Rc;
 /// After so many rounds through functions that call each other, they share nothing.
 const ROUNDS: usize = 5;
 
-/// What the adjoint of a result of a function is.
+/// The adjoint of a result of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResultAdjoint {
     /// If it is an array, it has an accumulator of its own.
@@ -35,16 +36,16 @@ impl ResultAdjoint {
     }
 }
 
-/// A function, which of its parameters it is given, of which the adjoints are bags, and which vary.
-pub(super) type SourcesKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
+/// A function and the uses of its parameters, as if all were kept.
+pub(super) type SourcesKey = (FunctionId, Box<[ParamUse]>);
 
-/// What the adjoints of the results of functions are, as far as it is known.
+/// The adjoints of the results of functions, as far as they are known.
 #[derive(Debug, Default)]
 pub(in crate::ad) struct Sources {
     found: HashMap<SourcesKey, Rc<[ResultAdjoint]>>,
     /// Functions that are being looked at, and those that depend on what is supposed of these.
     open: HashMap<SourcesKey, OpenResults>,
-    /// What was found of functions in the round before.
+    /// The results of the round before.
     guesses: HashMap<SourcesKey, Rc<[ResultAdjoint]>>,
     /// How many functions are being looked at, each for the one before.
     depth: usize,
@@ -61,19 +62,22 @@ struct OpenResults {
     lowest: usize,
 }
 
-/// What the adjoint of each result of a function is.
+/// The adjoint of each result of a function.
 pub(super) fn sources(
     module: &Module,
     cache: &mut Deriver,
     key: &SourcesKey,
 ) -> Rc<[ResultAdjoint]> {
-    let (function, given, _, active) = key;
+    let (function, params) = key;
     let source = &module.functions[function.0 as usize];
     let special = cache.rules.contains_key(function)
         || cache.detached.contains(function)
         || cache.checkpoints.contains(function);
     let arrays = source.results.iter().any(|ty| matches!(ty, FlatTy::Array(Elem::Real, _)));
-    if special || !(arrays && active.contains(&true) || given.contains(&true)) {
+    if special
+        || !(arrays && params.iter().any(|param| param.varies)
+            || params.iter().any(|param| param.given))
+    {
         return own(source);
     }
     if let Some(known) = cache.sources.found.get(key) {
@@ -88,7 +92,7 @@ pub(super) fn sources(
     let outer = (cache.sources.lowest, std::mem::take(&mut cache.sources.differs));
     let guess = cache.sources.guesses.get(key).cloned();
     let (found, lowest) =
-        settle(module, cache, key, guess.unwrap_or_else(|| matching(source, given)));
+        settle(module, cache, key, guess.unwrap_or_else(|| matching(source, params)));
     cache.sources.depth = depth;
     cache.sources.lowest = outer.0.min(lowest);
     cache.sources.differs |= outer.1;
@@ -139,7 +143,7 @@ fn settle(
     (own(source), usize::MAX)
 }
 
-/// What a plan finds if this is supposed.
+/// The results of a plan that supposes these.
 fn look(
     module: &Module,
     cache: &mut Deriver,
@@ -149,11 +153,10 @@ fn look(
     cache.sources.lowest = usize::MAX;
     let open = OpenResults { sources: guess.clone(), lowest: depth };
     cache.sources.open.insert(key.clone(), open);
-    let (function, given, bags, active) = key;
+    let (function, params) = key;
     let source = &module.functions[function.0 as usize];
-    let activity = activity(module, cache, *function, active);
-    let kept = vec![true; given.len()];
-    let plan = deep(|| AdjointPlan::new(module, cache, source, &activity, [&kept, given, bags]));
+    let activity = activity(module, cache, *function, &varying(params));
+    let plan = deep(|| AdjointPlan::new(module, cache, source, &activity, params));
     plan.sources(source, &activity)
 }
 
@@ -163,13 +166,16 @@ fn own(function: &Function) -> Rc<[ResultAdjoint]> {
 }
 
 /// Supposes that the arrays given are the results of the same types, in order.
-fn matching(function: &Function, given: &[bool]) -> Rc<[ResultAdjoint]> {
+fn matching(function: &Function, params: &[ParamUse]) -> Rc<[ResultAdjoint]> {
     let mut taken = HashSet::new();
     let ty = |v: &Var| &function.vars[v.0 as usize].ty;
     let mut find = |wanted: &FlatTy| {
-        let mut params = function.params.iter().enumerate().zip(given);
-        let ((param, _), _) = params.find(|((i, v), given)| {
-            **given && ty(v) == wanted && matches!(wanted, FlatTy::Array(..)) && !taken.contains(i)
+        let mut params = function.params.iter().enumerate().zip(params);
+        let ((param, _), _) = params.find(|((i, v), used)| {
+            used.given
+                && ty(v) == wanted
+                && matches!(wanted, FlatTy::Array(..))
+                && !taken.contains(i)
         })?;
         taken.insert(param);
         Some(ResultAdjoint::Shared { param, grows: false })

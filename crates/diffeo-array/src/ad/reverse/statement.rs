@@ -316,7 +316,7 @@ fn within<'a>(stmt: &'a Stmt, see: &mut dyn FnMut(&'a Stmt)) {
     regions(&stmt.op, |region| statements(region, see));
 }
 
-/// What an operation is called in a message.
+/// The name of an operation in messages.
 fn name(op: &Op) -> &'static str {
     match (ops::row(op).group, op) {
         (Group::Accumulator, _) => "accumulators",

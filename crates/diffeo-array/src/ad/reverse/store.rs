@@ -8,7 +8,7 @@ use crate::opt::shapes::Size;
 use diffeo_calculus::prim::IntOp;
 use hashbrown::HashMap;
 
-/// What each step of a loop keeps.
+/// The residuals of each step of a loop.
 pub(super) struct Store {
     /// Elements of arrays, or rows of these sizes: variables of the forward and the backward part.
     elements: Vec<(Var, Var, Elem, Vec<Atom>)>,
@@ -19,7 +19,7 @@ pub(super) struct Store {
 }
 
 impl<'s> Reverser<'_, 's> {
-    /// What a region that was closed keeps, of a loop with so many steps, if that is known before.
+    /// Keeps the residuals of a closed region, of a loop with so many steps, if that is known before.
     pub fn store(&mut self, scope: &BackwardScope<'_>, count: Option<&Atom>) -> Store {
         let (mut elements, mut others) = (Vec::new(), Vec::new());
         for (v, var) in &scope.stored {

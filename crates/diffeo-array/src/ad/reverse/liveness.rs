@@ -1,4 +1,4 @@
-//! Liveness of arrays: which arrays are used after a place where arrays are changed, passed to calls, or carried by
+//! Liveness of arrays: those used after a place where arrays are changed, passed to calls, or carried by
 //! loops.
 
 use crate::ir::walk::{binders, deep, operands, regions, statements};
@@ -6,24 +6,24 @@ use crate::ir::{Atom, Block, FlatTy, Function, Op, Var};
 use hashbrown::{HashMap, HashSet};
 
 /// The arrays that are used later, at updates, appends, calls and loops: by their first result.
-pub(super) fn lives(function: &Function) -> HashMap<Var, HashSet<Var>> {
-    let mut lives = Lives { function, live: HashSet::new(), at: HashMap::new() };
-    lives.block(&function.body);
-    lives.at
+pub(super) fn liveness(function: &Function) -> HashMap<Var, HashSet<Var>> {
+    let mut liveness = Liveness { function, live: HashSet::new(), at: HashMap::new() };
+    liveness.block(&function.body);
+    liveness.at
 }
 
 pub(super) fn is_array(function: &Function, v: Var) -> bool {
     matches!(function.vars[v.0 as usize].ty, FlatTy::Array(..))
 }
 
-/// Which arrays are used later, at updates, appends, calls and loops: by their first result, or what they carry first.
-struct Lives<'f> {
+/// The analysis, from the end of the function to its beginning.
+struct Liveness<'f> {
     function: &'f Function,
     live: HashSet<Var>,
     at: HashMap<Var, HashSet<Var>>,
 }
 
-impl Lives<'_> {
+impl Liveness<'_> {
     fn uses(&mut self, atom: &Atom) {
         if let Atom::Var(v) = atom {
             if is_array(self.function, *v) {
