@@ -11,6 +11,7 @@ pub mod foreign;
 mod graph;
 mod help;
 mod name;
+mod never;
 mod quote;
 mod reason;
 mod source;

@@ -1,6 +1,6 @@
 //! `builtin("name", …)` of the standard library, `jet` and `derivatives`.
 
-use super::{nest, var, Body};
+use super::{nest, never, var, Body};
 use crate::db::{def_item, DefId, Res};
 use diffeo_base::Span;
 use diffeo_calculus::names::Named;
@@ -18,7 +18,7 @@ impl Body<'_, '_> {
             _ => vec![arg],
         };
         let ExprKind::Str(name) = &ast.exprs[parts[0]].kind else {
-            return Term::new(TermKind::Lit(Lit::Unit), span);
+            return never("an operation", span);
         };
         let types: Vec<Ty> = parts[1..].iter().map(|e| self.expr_ty(*e)).collect();
         let mut terms: Vec<Term> = parts[1..].iter().map(|e| self.expr(*e)).collect();
@@ -66,15 +66,16 @@ impl Body<'_, '_> {
     pub(super) fn jet(&mut self, arg: ExprId, result: &Ty, span: Span) -> Term {
         let ast = self.ast.clone();
         let ExprKind::Tuple(parts) = &ast.exprs[arg].kind else {
-            return Term::new(TermKind::Lit(Lit::Unit), span);
+            return never("`jet`", span);
         };
         let number = |e: ExprId| match ast.exprs[e].kind {
-            ExprKind::Int(n) => n as u32,
-            _ => 0,
+            ExprKind::Int(n) => Some(n as u32),
+            _ => None,
         };
-        let (k, r) = (number(parts[0]), number(parts[1]));
-        let (Ty::Fun(f), Ty::Fun(lifted)) = (self.expr_ty(parts[2]), result) else {
-            return Term::new(TermKind::Lit(Lit::Unit), span);
+        let numbers = (number(parts[0]), number(parts[1]));
+        let types = (self.expr_ty(parts[2]), result);
+        let ((Some(k), Some(r)), (Ty::Fun(f), Ty::Fun(lifted))) = (numbers, types) else {
+            return never("`jet`", span);
         };
         let diff = Diff { op: DiffOp::Jet { k, r }, from: f.0.clone(), to: f.1.clone() };
         let fun = self.expr(parts[2]);
@@ -90,12 +91,12 @@ impl Body<'_, '_> {
     pub(super) fn derivatives(&mut self, arg: ExprId, span: Span) -> Term {
         let ast = self.ast.clone();
         let ExprKind::Tuple(parts) = &ast.exprs[arg].kind else {
-            return Term::new(TermKind::Lit(Lit::Unit), span);
+            return never("`derivatives`", span);
         };
-        let r = match ast.exprs[parts[0]].kind {
-            ExprKind::Int(n) => n as u32,
-            _ => 0,
+        let ExprKind::Int(r) = ast.exprs[parts[0]].kind else {
+            return never("`derivatives`", span);
         };
+        let r = r as u32;
         let diff = Diff { op: DiffOp::Jet { k: 1, r }, from: Ty::Real, to: Ty::Real };
         let fun = self.expr(parts[1]);
         let fun_binder = self.cx.binder("f", Ty::fun(Ty::Real, Ty::Real));

@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::{lets, var, Body, Local};
+use super::{lets, never, var, Body, Local};
 use crate::db::Res;
 use crate::types::Scheme;
 use diffeo_base::{deep, Name, Span};
@@ -28,7 +28,7 @@ impl Body<'_, '_> {
         let node = &ast.exprs[id];
         let span = node.span;
         let kind = match &node.kind {
-            ExprKind::Error => TermKind::Lit(Lit::Unit),
+            ExprKind::Error => return never("an expression with an error", span),
             ExprKind::Int(n) => match self.expr_ty(id) {
                 Ty::Real => TermKind::Lit(Lit::Real(*n as f64)),
                 _ => TermKind::Lit(Lit::Int(*n as i64)),
@@ -39,7 +39,7 @@ impl Body<'_, '_> {
             ExprKind::Unit => TermKind::Lit(Lit::Unit),
             ExprKind::Hole => match &self.hole {
                 Some(binder) => TermKind::Var(binder.var.clone()),
-                None => TermKind::Lit(Lit::Unit),
+                None => return never("a hole", span),
             },
             ExprKind::Var(_) | ExprKind::Con(_) => return self.name(id),
             ExprKind::Field { base, field } => {
@@ -48,9 +48,10 @@ impl Body<'_, '_> {
                 }
                 let ty = self.expr_ty(*base);
                 let index = match &ty {
-                    Ty::Record(fs) => fs.iter().position(|(n, _)| *n == field.name).unwrap_or(0),
-                    _ => 0,
+                    Ty::Record(fs) => fs.iter().position(|(n, _)| *n == field.name),
+                    _ => None,
                 };
+                let Some(index) = index else { return never("a field", span) };
                 TermKind::Proj(ty, index, self.boxed(*base))
             }
             ExprKind::Component { base, index } => {
@@ -70,7 +71,7 @@ impl Body<'_, '_> {
             }
             ExprKind::List(es) => {
                 let Ty::Data(data, args) = self.expr_ty(id) else {
-                    return Term::new(TermKind::Lit(Lit::Unit), span);
+                    return never("a list", span);
                 };
                 let mut terms: Vec<Term> = es.iter().map(|e| self.expr(*e)).collect();
                 let mut list = Term::new(TermKind::Con(data, args.clone(), 0, vec![]), span);
@@ -170,7 +171,7 @@ impl Body<'_, '_> {
                             }
                         }
                     }
-                    None => TermKind::Lit(Lit::Unit),
+                    None => return never("a local name", span),
                 }
             }
             Some(Res::Size(owner, name)) => match self.sizes.get_mut(&(owner, name)) {
@@ -178,7 +179,7 @@ impl Body<'_, '_> {
                     *used = true;
                     TermKind::Var(binder.var.clone())
                 }
-                None => TermKind::Lit(Lit::Int(0)),
+                None => return never("a size", span),
             },
             Some(Res::Def(def)) => {
                 let args = match self.type_arguments(id) {
@@ -196,7 +197,9 @@ impl Body<'_, '_> {
                 return self.ruled(def, global, |body| body.expr_ty(id));
             }
             Some(Res::Con(..)) => return self.constructor_value(id, span),
-            Some(Res::Builtin | Res::Jet | Res::Derivatives) | None => TermKind::Lit(Lit::Unit),
+            Some(Res::Builtin | Res::Jet | Res::Derivatives) | None => {
+                return never("a name", span)
+            }
         };
         Term::new(kind, span)
     }
@@ -206,7 +209,7 @@ impl Body<'_, '_> {
         match self.expr_ty(id) {
             Ty::Data(data, args) => {
                 let Some(Res::Con(_, tag)) = self.res(id) else {
-                    return Term::new(TermKind::Lit(Lit::Unit), span);
+                    return never("a constructor", span);
                 };
                 Term::new(TermKind::Con(data, args, tag, vec![]), span)
             }
@@ -215,14 +218,14 @@ impl Body<'_, '_> {
                 let body = self.construct(id, &f.1, var(&x, span), span);
                 Term::new(TermKind::Lam(x, Box::new(body)), span)
             }
-            _ => Term::new(TermKind::Lit(Lit::Unit), span),
+            _ => never("a constructor", span),
         }
     }
 
     /// A constructor applied to its one argument.
     fn construct(&mut self, con: ExprId, ty: &Ty, arg: Term, span: Span) -> Term {
         let (Some(Res::Con(_, tag)), Ty::Data(data, args)) = (self.res(con), ty) else {
-            return Term::new(TermKind::Lit(Lit::Unit), span);
+            return never("a constructor", span);
         };
         let fields = self.cx.program.datas[data.0 as usize].fields(tag, args);
         if fields.len() == 1 {
@@ -293,7 +296,7 @@ impl Body<'_, '_> {
     fn record(&mut self, id: ExprId, fields: &[(ast::Ident, ExprId)]) -> Term {
         let span = self.at(id);
         let ty = self.expr_ty(id);
-        let Ty::Record(types) = &ty else { return Term::new(TermKind::Lit(Lit::Unit), span) };
+        let Ty::Record(types) = &ty else { return never("a record", span) };
         let sorted = fields.windows(2).all(|w| w[0].0.name < w[1].0.name);
         if sorted {
             let parts = fields.iter().map(|(_, e)| self.expr(*e)).collect();

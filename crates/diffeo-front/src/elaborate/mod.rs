@@ -19,10 +19,17 @@ use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_calculus::print::print_type;
 use diffeo_calculus::term::{Binder, Global, GlobalId, Lit, Term, TermKind, Var};
 use diffeo_calculus::ty::DataId;
-use diffeo_calculus::{Program, Ty};
+use diffeo_calculus::{Prim, Program, Ty};
 use diffeo_syntax::ast::{Module, PatId};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
+
+/// The term in the place of what no accepted module has. It stops the program.
+fn never(what: &str, span: Span) -> Term {
+    diffeo_base::never!("elaboration of {what}");
+    let message = TermKind::Lit(Lit::String(format!("a bug of Diffeo: {what}").into()));
+    Term::new(TermKind::Prim(Prim::Fail(Ty::Unit), vec![Term::new(message, span)]), span)
+}
 
 /// Why a program has no Core.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Operators at the types that inference decided.
 
-use super::{lets, var, Body};
+use super::{lets, never, var, Body};
 use diffeo_base::Span;
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
 use diffeo_calculus::term::{Lit, Term, TermKind};
@@ -56,7 +56,7 @@ impl Body<'_, '_> {
             BinaryOp::Ge => Prim::Compare(Comparison::Ge, lt),
             BinaryOp::Cons => {
                 let Ty::Data(data, args) = rt else {
-                    return Term::new(TermKind::Lit(Lit::Unit), span);
+                    return never("a list", span);
                 };
                 let parts = vec![self.expr(lhs), self.expr(rhs)];
                 return Term::new(TermKind::Con(data, args, 1, parts), span);
@@ -125,7 +125,7 @@ impl Body<'_, '_> {
         let append =
             db.prelude.and_then(|p| db.module(p).scope.values.get("append")).map(|(def, _)| *def);
         let (Some(append), Ty::Data(_, args)) = (append, &ty) else {
-            return Term::new(TermKind::Lit(Lit::Unit), span);
+            return never("`++` of lists", span);
         };
         let global = self.cx.instance(append, args.to_vec());
         let parts = vec![self.expr(lhs), self.expr(rhs)];
