@@ -331,7 +331,7 @@ impl Problem {
     fn help(&self, datas: &[DataDecl]) -> Option<String> {
         match self {
             Problem::Option(_, format) => Some(match &options::names(*format)[..] {
-                [] => format!("{} has no options", format.article()),
+                [] => format!("{} has no options", format.info().article),
                 names => listed("the options are", names),
             }),
             Problem::OptionValue(option, _) => {

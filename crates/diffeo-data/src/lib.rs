@@ -7,6 +7,7 @@
 
 mod advice;
 mod error;
+mod format;
 mod message;
 mod options;
 mod place;
@@ -20,7 +21,8 @@ pub use error::{
     BadCell, Content, CsvColumn, Damage, DataError, DataSource, Declared, Given, JsonPiece,
     PathStep, Position, Problem, Row,
 };
-pub use place::{Format, Place, Target};
+pub use format::Format;
+pub use place::{Place, Target};
 pub use read::{is_guarded, read_argument, Check, Field};
 pub use shape::left_out;
 pub use shown::show_type;
@@ -33,6 +35,3 @@ const SEGMENT: usize = 4 << 20;
 
 /// How much is read or written at a time.
 const BUFFER: usize = 1 << 16;
-
-/// What an NPY file begins with.
-const NPY_MAGIC: &[u8; 6] = b"\x93NUMPY";

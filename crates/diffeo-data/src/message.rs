@@ -96,7 +96,7 @@ impl Problem {
             Problem::UnknownFormat(word) => format!("`{}` is no format", short(word)),
             Problem::NoFormat(name) => format!("the name `{}` tells no format", short(name)),
             Problem::Option(option, format) => {
-                format!("`:{}` is no option of {}", short(option), format.article())
+                format!("`:{}` is no option of {}", short(option), format.info().article)
             }
             Problem::OptionValue(option, value) => {
                 format!("`:{option}={}` is no value of the option `{option}`", short(value))
@@ -115,13 +115,13 @@ impl Problem {
                 format!("`skip={lines}` leaves no line of it")
             }
             Problem::Unsuitable(format, t) => {
-                format!("{} cannot hold a value of type `{}`", format.article(), ty(t))
+                format!("{} cannot hold a value of type `{}`", format.info().article, ty(t))
             }
             Problem::ReadOnly(format) => {
-                format!("{} can be read, but not written", format.article())
+                format!("{} can be read, but not written", format.info().article)
             }
             Problem::Without(format) => {
-                format!("this diffeo was built without what reads {}", format.article())
+                format!("this diffeo was built without what reads {}", format.info().article)
             }
             Problem::Syntax { message, found } => match in_json(found) {
                 Some(_) => format!("this is not JSON: {message}, found `{}`", short(found)),
@@ -222,7 +222,7 @@ impl Problem {
             ),
             Problem::CellNotUtf8(column, _) => format!("{} is not UTF-8", column.text()),
             Problem::BadFile(format, Damage::IsNone(content)) => {
-                format!("this is not {}, but {}", format.article(), content.words())
+                format!("this is not {}, but {}", format.info().article, content.words())
             }
             Problem::BadFile(format, Damage::Broken(what)) => {
                 format!("this {} file cannot be read: {what}", format.name())
@@ -284,7 +284,7 @@ impl Content {
             Content::Zip => "a ZIP archive, as .xlsx and .npz files are",
             Content::OldExcel => "a file of Excel before 2007, or one with a password",
             Content::Html => "a page of the web",
-            Content::Of(format) => format.article(),
+            Content::Of(format) => format.info().article,
             Content::Text => "text",
             Content::Other => "something else",
         }

@@ -4,7 +4,7 @@
 //! the problem with one of them.
 
 use super::error::Problem;
-use super::place::Format;
+use super::format::Format;
 use encoding_rs::{Encoding, UTF_16LE, UTF_8, WINDOWS_1252};
 
 /// The options by name, with their values in words.
@@ -74,12 +74,7 @@ pub(super) fn is_option(text: &str) -> bool {
 
 /// The options that files of this format have.
 pub(super) fn names(format: Format) -> Vec<&'static str> {
-    let has = |name: &&str| match format {
-        Format::Csv | Format::Tsv | Format::Text => *name != "sheet",
-        Format::Excel => !["sep", "comment", "encoding"].contains(name),
-        Format::Json | Format::Npy | Format::Npz | Format::Parquet | Format::Arrow => false,
-    };
-    VALUES.iter().map(|(name, _)| *name).filter(has).collect()
+    VALUES.iter().map(|(name, _)| *name).filter(|name| (format.info().has)(name)).collect()
 }
 
 /// The values of an option in words.
@@ -91,11 +86,7 @@ impl DataOptions {
     /// Reads the options of a file of this format.
     pub fn of(texts: &[String], format: Format) -> Result<DataOptions, Problem> {
         let mut options = DataOptions {
-            separator: match format {
-                Format::Csv => Some(Separator::Char(',')),
-                Format::Tsv => Some(Separator::Char('\t')),
-                _ => None,
-            },
+            separator: format.info().separator.map(Separator::Char),
             separator_given: false,
             numbers: Numbers::PLAIN,
             missing: Vec::new(),

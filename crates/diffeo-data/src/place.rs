@@ -1,71 +1,8 @@
 //! Where data is: the name of a file, or `-` for a standard stream, its format and the options behind it.
 
+use super::format::Format;
 use super::options::is_option;
 use std::path::PathBuf;
-
-/// A kind of data file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
-    /// `.json`
-    Json,
-    /// `.npy`: an array of NumPy.
-    Npy,
-    /// `.npz`: several of them.
-    Npz,
-    /// `.csv`: a table with commas.
-    Csv,
-    /// `.tsv`: the same with tabs.
-    Tsv,
-    /// `.txt`, `.dat`: a table with what its first line has; where a text is written, the text itself.
-    Text,
-    /// `.xlsx`: a workbook of Excel.
-    Excel,
-    /// `.parquet`
-    Parquet,
-    /// `.arrow`, `.feather`: Arrow's IPC.
-    Arrow,
-}
-
-/// The formats by the endings of files.
-const ENDINGS: [(&str, Format); 14] = [
-    ("json", Format::Json),
-    ("npy", Format::Npy),
-    ("npz", Format::Npz),
-    ("csv", Format::Csv),
-    ("tsv", Format::Tsv),
-    ("txt", Format::Text),
-    ("dat", Format::Text),
-    ("xlsx", Format::Excel),
-    ("xlsm", Format::Excel),
-    ("parquet", Format::Parquet),
-    ("pq", Format::Parquet),
-    ("arrow", Format::Arrow),
-    ("feather", Format::Arrow),
-    ("ipc", Format::Arrow),
-];
-
-impl Format {
-    /// The formats as they are written behind a name.
-    pub(super) const WORDS: &'static str =
-        "csv, tsv, txt, dat, json, npy, npz, xlsx, parquet, arrow and feather";
-
-    /// The word for it behind a name.
-    pub(super) fn word(self) -> &'static str {
-        ENDINGS.iter().find(|(_, format)| *format == self).map_or("csv", |(word, _)| word)
-    }
-
-    /// The format that a file name ends in, and whether `.gz` comes after it.
-    pub fn of(name: &str) -> Option<(Format, bool)> {
-        let (stem, ending) = name.rsplit_once('.')?;
-        if ending.eq_ignore_ascii_case("gz") {
-            return Format::of(stem).filter(|(_, gzip)| !gzip).map(|(format, _)| (format, true));
-        }
-        ENDINGS
-            .into_iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(ending))
-            .map(|(_, format)| (format, false))
-    }
-}
 
 /// A file or a standard stream.
 #[derive(Clone, PartialEq, Eq, Debug)]

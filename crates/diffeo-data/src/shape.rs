@@ -1,7 +1,7 @@
 //! What the formats can hold: the layout of a type in a table, the number type and rank of an NPY
 //! file, the arrays of an NPZ file; and the types of the prelude that data has a notation for.
 
-use super::place::Format;
+use super::format::Format;
 use diffeo_base::Name;
 use diffeo_calculus::ty::{DataDecl, Ty, WellKnown, NOTHING};
 use diffeo_calculus::value::Value;
@@ -122,46 +122,12 @@ pub(super) fn members(ty: &Ty) -> Option<&[(Name, Ty)]> {
 }
 
 impl Format {
-    /// The format with an article, for messages.
-    pub(super) fn article(self) -> &'static str {
-        match self {
-            Format::Json => "a JSON file",
-            Format::Npy => "an NPY file",
-            Format::Npz => "an NPZ file",
-            Format::Csv => "a CSV file",
-            Format::Tsv => "a TSV file",
-            Format::Text => "a text file",
-            Format::Excel => "an Excel file",
-            Format::Parquet => "a Parquet file",
-            Format::Arrow => "an Arrow file",
-        }
-    }
-
-    /// The format without an article.
-    pub(super) fn name(self) -> &'static str {
-        self.article().split(' ').nth(1).unwrap_or("data")
-    }
-
     /// What the format holds, and what to use for a value of this type.
     pub(super) fn what_fits(self, ty: &Ty) -> String {
-        let holds = match self {
-            Format::Json => return "a function has no representation as data".to_string(),
-            Format::Npy => "it holds a Real, Int or Bool, or an array of them of any rank",
-            Format::Npz => {
-                "it holds arrays of Real, Int or Bool by name: a record of them, or one of them"
-            }
-            Format::Text => {
-                "it holds a String as it is, or a table, an array of records, tuples or rows, or a record of arrays"
-            }
-            Format::Csv
-            | Format::Tsv
-            | Format::Excel
-            | Format::Parquet
-            | Format::Arrow => {
-                "a table is an array of records, tuples or rows, or a record of arrays, whose cells are \
-                 Real, Int, Bool, String or Maybe of these"
-            }
-        };
+        if self == Format::Json {
+            return "a function has no representation as data".to_string();
+        }
+        let holds = self.info().holds;
         let others = match self {
             _ if *ty == Ty::String => "a String is written to a .txt file as it is",
             _ if leaf(ty).is_some() => "this type fits into .npy and .json",

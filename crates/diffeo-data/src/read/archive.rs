@@ -6,8 +6,8 @@
 
 use super::ReadFailure;
 use crate::error::{Damage, Problem};
+use crate::format::Format;
 use crate::message::short;
-use crate::place::Format;
 use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};

@@ -12,7 +12,8 @@ use super::names::places;
 use super::time::{Moment, MomentKind};
 use super::{Check, Field, ReadFailure};
 use crate::error::{BadCell, Content, CsvColumn, Damage, Position, Problem, Row};
-use crate::place::{Format, Place};
+use crate::format::Format;
+use crate::place::Place;
 use crate::shape::{layout, Cell, TableLayout};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

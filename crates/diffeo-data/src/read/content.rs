@@ -1,8 +1,7 @@
 //! What a file is by how it begins, for messages about one that is something else than its name says.
 
 use crate::error::Content;
-use crate::place::Format;
-use crate::NPY_MAGIC;
+use crate::format::Format;
 
 /// How many bytes tell most.
 pub(super) const START: usize = 1 << 9;
@@ -20,14 +19,8 @@ pub(super) fn content(start: &[u8]) -> Content {
         Content::Zip
     } else if begins(OLE) {
         Content::OldExcel
-    } else if begins(b"PAR1") || begins(b"PARE") {
-        Content::Of(Format::Parquet)
-    } else if begins(b"ARROW1") || begins(&[0xff; 4]) {
-        Content::Of(Format::Arrow)
-    } else if begins(NPY_MAGIC) {
-        Content::Of(Format::Npy)
     } else {
-        Content::Other
+        Format::beginning(start).map_or(Content::Other, Content::Of)
     }
 }
 

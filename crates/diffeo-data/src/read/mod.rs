@@ -25,8 +25,9 @@ pub(super) use cell::{is_missing, MISSING};
 use encoding::BadEncoding;
 
 use super::error::{Content, Damage, DataError, DataSource, Given, Position, Problem};
+use super::format::Format;
 use super::options::DataOptions;
-use super::place::{Format, Place, Target};
+use super::place::{Place, Target};
 use super::reason;
 use super::shape::{maybe, TableLayout};
 use content::content;

@@ -7,7 +7,7 @@
 //! for a missing cell where one may be missing.
 
 use super::unexpected;
-use crate::place::Format;
+use crate::format::Format;
 use crate::read::is_missing;
 use crate::shape::{layout, Cell, TableLayout};
 use diffeo_base::Name;
@@ -16,15 +16,6 @@ use diffeo_calculus::ty::{DataDecl, Ty, JUST};
 use diffeo_calculus::value::Value;
 use diffeo_front::interface::Type;
 use std::io::{self, Write};
-
-/// What stands between cells, and what else would be taken for that in reading.
-fn separators(format: Format) -> &'static [u8] {
-    match format {
-        Format::Tsv => b"\t",
-        Format::Text => b"\t;, ",
-        _ => b",",
-    }
-}
 
 /// Writes an array, or a record of arrays, as the lines of a table.
 pub(super) fn write(
@@ -46,7 +37,7 @@ pub(super) fn write(
         (TableLayout::Cells(_), _) => true,
     };
     let missing = if only { "NA" } else { "" };
-    let mut line = CsvLine { out, separators: separators(format), missing, cells: 0 };
+    let mut line = CsvLine { out, separators: format.info().separators, missing, cells: 0 };
     // The fields by their position among the columns.
     let sorted = |fields: &[(&Name, Cell<'_>)]| {
         let mut sorted: Vec<usize> = (0..fields.len()).collect();

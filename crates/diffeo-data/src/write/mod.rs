@@ -11,9 +11,9 @@ mod npy;
 pub use json::{printable_json, to_json};
 
 use super::error::{DataError, DataSource, Given, Problem};
-use super::place::{Format, Place, Target};
+use super::format::Format;
+use super::place::{Place, Target};
 use super::read::Check;
-use super::shape::{layout, leaf, members};
 use super::{reason, BUFFER};
 use diffeo_calculus::eval::leftovers;
 use diffeo_calculus::ty::{DataDecl, Ty};
@@ -27,16 +27,10 @@ use std::path::{Path, PathBuf};
 
 /// Whether results of this type can be written to this place.
 pub fn check_writable(place: &Place, ty: &Ty, datas: &[DataDecl]) -> Result<(), Box<DataError>> {
-    let fits = match place.format {
-        Format::Json => true,
-        Format::Npy => leaf(ty).is_some(),
-        Format::Npz => members(ty).is_some(),
-        Format::Csv | Format::Tsv => layout(ty, datas).is_some(),
-        Format::Text => *ty == Ty::String || layout(ty, datas).is_some(),
-        Format::Excel | Format::Parquet | Format::Arrow => {
-            return Err(writing(&place.target, Problem::ReadOnly(place.format)));
-        }
+    let Some(fits) = place.format.info().written else {
+        return Err(writing(&place.target, Problem::ReadOnly(place.format)));
     };
+    let fits = fits(ty, datas);
     match place.options.first() {
         Some(option) => Err(writing(&place.target, Problem::WriteOption(option.clone()))),
         None if !fits => Err(writing(&place.target, Problem::Unsuitable(place.format, ty.clone()))),

@@ -4,8 +4,9 @@
 //! The format is <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
 use super::unexpected;
+use crate::format::NPY_MAGIC;
 use crate::shape::{leaf, members};
-use crate::{BUFFER, NPY_MAGIC};
+use crate::BUFFER;
 use diffeo_calculus::array::Array;
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
