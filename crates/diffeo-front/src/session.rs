@@ -140,6 +140,7 @@ impl Session {
     }
 
     /// Loads a program from a file that messages name in another way.
+    #[allow(clippy::disallowed_methods, reason = "programs are files")]
     fn load_from(&mut self, path: &Path, shown: &Path) -> Result<ModuleId, LoadError> {
         let key = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if let Some(id) = self.by_path.get(&key) {

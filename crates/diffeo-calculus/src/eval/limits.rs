@@ -45,6 +45,7 @@ pub enum Exceeded {
     Memory(usize),
 }
 
+#[allow(clippy::disallowed_methods, reason = "limits are times and threads")]
 impl Limits {
     /// Bounds that end a run after this time from now.
     pub fn after(time: Duration) -> Limits {
