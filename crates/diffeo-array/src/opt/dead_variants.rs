@@ -29,7 +29,7 @@ pub fn dead_variants(mut module: Module) -> Module {
             let function = &mut module.functions[f];
             let (vars, effects) = (&function.vars, &effects);
             let mut walk =
-                Absent { made: &made, never: &never, effects, shapes, vars, changed: false };
+                DeadVariants { made: &made, never: &never, effects, shapes, vars, changed: false };
             if !never[f] && walk.block(&mut function.body) {
                 stop_from(&mut function.body, 0);
                 changed = true;
@@ -80,7 +80,7 @@ fn box_of(vars: &[VarInfo], object: &Atom) -> Option<BoxId> {
     }
 }
 
-struct Absent<'a> {
+struct DeadVariants<'a> {
     made: &'a [Vec<bool>],
     /// The functions that are never called.
     never: &'a [bool],
@@ -90,7 +90,7 @@ struct Absent<'a> {
     changed: bool,
 }
 
-impl Absent<'_> {
+impl DeadVariants<'_> {
     /// Whether the program never comes to the block; what follows a statement that it never comes to goes.
     fn block(&mut self, block: &mut Block) -> bool {
         let mut stops = false;

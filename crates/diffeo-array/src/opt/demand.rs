@@ -45,7 +45,7 @@ pub fn demand(mut module: Module) -> Module {
     for function in &mut module.functions {
         let shapes = Shapes::of_rows(function);
         let vars = std::mem::take(&mut function.vars);
-        let mut cx = Select { effects: &effects, shapes, vars, done: HashSet::new() };
+        let mut cx = DemandSlicing { effects: &effects, shapes, vars, done: HashSet::new() };
         let mut body = std::mem::take(&mut function.body);
         cx.block(&mut body);
         function.body = body;
@@ -54,7 +54,7 @@ pub fn demand(mut module: Module) -> Module {
     module
 }
 
-struct Select<'a> {
+struct DemandSlicing<'a> {
     effects: &'a Effects,
     shapes: Shapes,
     vars: Vec<VarInfo>,
@@ -72,7 +72,7 @@ struct ComprehensionReader {
     slice: Vec<Stmt>,
 }
 
-impl Select<'_> {
+impl DemandSlicing<'_> {
     fn block(&mut self, block: &mut Block) {
         for stmt in &mut block.stmts {
             deep(|| regions_mut(&mut stmt.op, |r| self.block(r)));

@@ -26,7 +26,7 @@ pub fn fuse_siblings(mut module: Module) -> Module {
     for function in &mut module.functions {
         let shapes = Shapes::of_rows(function);
         let vars = std::mem::take(&mut function.vars);
-        let mut cx = Join { effects: &effects, shapes, vars };
+        let mut cx = SiblingFusion { effects: &effects, shapes, vars };
         let mut body = std::mem::take(&mut function.body);
         cx.block(&mut body);
         function.body = body;
@@ -35,13 +35,13 @@ pub fn fuse_siblings(mut module: Module) -> Module {
     module
 }
 
-struct Join<'a> {
+struct SiblingFusion<'a> {
     effects: &'a Effects,
     shapes: Shapes,
     vars: Vec<VarInfo>,
 }
 
-impl Join<'_> {
+impl SiblingFusion<'_> {
     fn block(&mut self, block: &mut Block) {
         let mut out: Vec<Stmt> = Vec::with_capacity(block.stmts.len());
         // The loops that others can join: where they stand.

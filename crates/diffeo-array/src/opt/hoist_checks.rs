@@ -43,7 +43,7 @@ pub fn hoist_checks(mut module: Module) -> Module {
     for function in &mut module.functions {
         let shapes = Shapes::of_rows(function);
         let vars = std::mem::take(&mut function.vars);
-        let mut cx = Split { effects: &effects, shapes, vars };
+        let mut cx = CheckHoisting { effects: &effects, shapes, vars };
         let mut body = std::mem::take(&mut function.body);
         cx.block(&mut body);
         function.body = body;
@@ -52,13 +52,13 @@ pub fn hoist_checks(mut module: Module) -> Module {
     module
 }
 
-struct Split<'a> {
+struct CheckHoisting<'a> {
     effects: &'a Effects,
     shapes: Shapes,
     vars: Vec<VarInfo>,
 }
 
-impl Split<'_> {
+impl CheckHoisting<'_> {
     fn block(&mut self, block: &mut Block) {
         let mut out = Vec::with_capacity(block.stmts.len());
         for mut stmt in std::mem::take(&mut block.stmts) {

@@ -34,7 +34,7 @@ const TERMS: usize = 12;
 /// Index tables: see the head of the file.
 pub fn index_tables(mut module: Module) -> Module {
     for function in &mut module.functions {
-        let mut cx = Tabulate {
+        let mut cx = IndexTables {
             level: vec![0; function.vars.len()],
             vars: std::mem::take(&mut function.vars),
             loops: Vec::new(),
@@ -60,14 +60,14 @@ struct EnclosingLoop {
 /// The operations that give the Ints of a body.
 type IntDefinitions = HashMap<Var, (IntOp, Vec<Atom>)>;
 
-struct Tabulate {
+struct IndexTables {
     vars: Vec<VarInfo>,
     /// How many regions there are around the definition of a variable.
     level: Vec<u32>,
     loops: Vec<EnclosingLoop>,
 }
 
-impl Tabulate {
+impl IndexTables {
     fn block(&mut self, block: &mut Block, level: u32) {
         let mut out = Vec::with_capacity(block.stmts.len());
         for mut stmt in std::mem::take(&mut block.stmts) {
@@ -262,7 +262,7 @@ impl Tabulate {
         }
         let body = Block { stmts: copy.stmts, results: vec![sum] };
         let mut before = Vec::new();
-        let mut define = |cx: &mut Tabulate, ty: FlatTy, op: Op| {
+        let mut define = |cx: &mut IndexTables, ty: FlatTy, op: Op| {
             let v = cx.fresh(ty, level);
             before.push(Stmt { results: vec![v], op, site });
             v
@@ -308,7 +308,7 @@ struct Moved<'a> {
 }
 
 impl Moved<'_> {
-    fn atom(&mut self, cx: &mut Tabulate, atom: &Atom, level: u32) -> Atom {
+    fn atom(&mut self, cx: &mut IndexTables, atom: &Atom, level: u32) -> Atom {
         let Some(v) = var(atom) else { return atom.clone() };
         if let Some(new) = self.map.get(&v) {
             return new.clone();
@@ -320,7 +320,7 @@ impl Moved<'_> {
         new
     }
 
-    fn push(&mut self, cx: &mut Tabulate, op: IntOp, args: Vec<Atom>, level: u32) -> Atom {
+    fn push(&mut self, cx: &mut IndexTables, op: IntOp, args: Vec<Atom>, level: u32) -> Atom {
         let v = cx.fresh(FlatTy::Int, level);
         self.stmts.push(Stmt { results: vec![v], op: Op::IntFits(op, args), site: self.site });
         Atom::Var(v)

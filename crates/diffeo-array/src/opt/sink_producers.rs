@@ -60,8 +60,12 @@ pub fn sink_producers(mut module: Module) -> Module {
     }
     let Module { functions, sites, .. } = &mut module;
     for function in functions {
-        let mut cx =
-            Expose { tails: &tails, originals: &originals, vars: &mut function.vars, sites };
+        let mut cx = ProducerSinking {
+            tails: &tails,
+            originals: &originals,
+            vars: &mut function.vars,
+            sites,
+        };
         cx.block(&mut function.body);
     }
     module
@@ -132,14 +136,14 @@ fn refused(function: &Function, tails: &mut HashMap<usize, Tail>) {
     function.body.results.iter().for_each(refuse);
 }
 
-struct Expose<'a> {
+struct ProducerSinking<'a> {
     tails: &'a HashMap<usize, Tail>,
     originals: &'a HashMap<usize, Function>,
     vars: &'a mut Vec<VarInfo>,
     sites: &'a mut Vec<Site>,
 }
 
-impl Expose<'_> {
+impl ProducerSinking<'_> {
     fn block(&mut self, block: &mut Block) {
         let mut out = Vec::with_capacity(block.stmts.len());
         for mut stmt in std::mem::take(&mut block.stmts) {

@@ -28,15 +28,15 @@ const BITS: i64 = 8;
 /// Strip-mining: see the head of the file.
 pub(super) fn strip_mine(function: &mut LowFunction) {
     let mut body = std::mem::take(&mut function.body);
-    Tile { registers: &mut function.registers }.list(&mut body);
+    StripMining { registers: &mut function.registers }.list(&mut body);
     function.body = body;
 }
 
-struct Tile<'f> {
+struct StripMining<'f> {
     registers: &'f mut Vec<LowTy>,
 }
 
-impl Tile<'_> {
+impl StripMining<'_> {
     fn list(&mut self, stmts: &mut Vec<Stmt>) {
         for stmt in stmts.iter_mut() {
             // Steps that are done at once are better off with loops that are alike in all of them.
