@@ -48,7 +48,7 @@ impl Signatures {
 /// A function and a parameter of it.
 type Param = (usize, usize);
 
-/// Which parameters become arguments of which.
+/// The parameters that become arguments, and of which parameters.
 struct Flows {
     keeps: Vec<Box<[bool]>>,
     /// Of each parameter, the parameters that are given for it.
@@ -124,7 +124,7 @@ fn walks_with(scan: &Scan, op: &Op, atom: &Atom) -> bool {
     }
 }
 
-/// What keeps a variable alive.
+/// The holder that keeps a variable alive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Holder {
     /// It is no reference, or something outside of the function holds it.

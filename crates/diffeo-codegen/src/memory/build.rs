@@ -17,7 +17,7 @@ use diffeo_calculus::eval::MOST_ELEMENTS;
 /// are no such rows, and the size is not determined.
 type KnownRowSize = (Operand, usize);
 
-/// Where the elements of a result go.
+/// The destination of the elements of a result.
 enum ElementTarget {
     /// To the address of the first one and behind it.
     Allocated {
@@ -119,7 +119,7 @@ impl<'a> Lower<'_, 'a> {
             && !counted(self.kind(row).0)
     }
 
-    /// What a row consists of, and its rank.
+    /// The elements of a row, and its rank.
     fn kind(&self, row: &Atom) -> (Elem, usize) {
         match self.atom_ty(row) {
             FlatTy::Array(elem, rank) => (elem, usize::from(rank)),

@@ -387,7 +387,7 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
-/// What makes no difference to a reduction. (A sum of nothing is 0.0, one of -0.0 is not.)
+/// The neutral element of a reduction. (A sum of nothing is 0.0, one of -0.0 is not.)
 pub(crate) fn neutral(how: Reduction) -> f64 {
     match how {
         Reduction::Add => -0.0,

@@ -24,7 +24,7 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// What it is if all loops have [`STEPS`].
+    /// The cost if all loops have [`STEPS`].
     fn guess(&self) -> f64 {
         let loops = self.loops.iter().map(|(_, step)| STEPS * (1.0 + step.guess()));
         self.fixed + loops.sum::<f64>()

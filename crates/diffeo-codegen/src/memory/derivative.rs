@@ -138,7 +138,7 @@ impl Lower<'_, '_> {
         value
     }
 
-    /// What has been added up: a copy, unless nothing else refers to the accumulator.
+    /// The contents of an accumulator: a copy, unless nothing else refers to the accumulator.
     pub fn acc_get(&mut self, acc: &Atom, given: Given) -> Vec<Operand> {
         let array = self.array(acc);
         self.effects += 1;

@@ -26,11 +26,11 @@ pub(super) struct Lower<'c, 'a> {
     /// The function.
     pub source: &'a Function,
     id: FunctionId,
-    /// Where variables are defined and used.
+    /// The definitions and uses of variables.
     pub scan: &'c Scan<'a>,
     /// The owners of its variables.
     pub owners: &'c Owners,
-    /// What stands for each variable that is defined.
+    /// The value of each variable that is defined.
     values: Vec<Box<[Operand]>>,
     /// The results of statements that have a destination.
     pub placed: HashMap<Var, Destination>,
@@ -151,7 +151,7 @@ impl<'c, 'a> Lower<'c, 'a> {
         }
     }
 
-    /// What an array holds, and its rank.
+    /// The elements of an array, and its rank.
     pub fn array_ty(&self, atom: &Atom) -> (Elem, usize) {
         if let FlatTy::Array(elem, rank) = self.atom_ty(atom) {
             (elem, usize::from(rank))

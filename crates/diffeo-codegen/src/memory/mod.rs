@@ -49,7 +49,7 @@ use scan::Scan;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Which loops are done block by block, so that several blocks can be done at once.
+/// The loops that are done block by block, so that several blocks can be done at once.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Splitting {
     /// The least work of a loop, in simple operations.
@@ -76,7 +76,7 @@ impl Default for Splitting {
 /// Options of the lowering to Low.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MemoryOptions {
-    /// Which loops are done block by block.
+    /// The loops that are done block by block.
     pub splitting: Splitting,
     /// Whether loops reuse arrays that each step makes for itself (`low/opt/scratch.rs`).
     pub reuse: bool,
@@ -147,7 +147,7 @@ pub fn lower_seeing(
     module
 }
 
-/// What is known of the module while its functions are translated.
+/// The facts about the module while its functions are translated.
 struct MemoryCx<'a> {
     flat: &'a Flat,
     options: MemoryOptions,
@@ -171,7 +171,7 @@ struct MemoryCx<'a> {
     effects: Effects,
     /// The steps of loops that are done once in a run.
     once: HashSet<*const Block>,
-    /// What the functions take.
+    /// The costs of the functions.
     costs: Vec<f64>,
 }
 

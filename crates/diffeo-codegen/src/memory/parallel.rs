@@ -68,7 +68,7 @@ pub fn constants_print(module: &Module) -> bool {
     module.constants.iter().any(|constant| prints[constant.init.0 as usize])
 }
 
-/// Which functions have an operation, or call one that has it.
+/// The functions that have an operation, or call one that has it.
 fn reaching(module: &Module, is: impl Fn(&Op) -> bool) -> Vec<bool> {
     let mut callers = vec![Vec::new(); module.functions.len()];
     let mut found = vec![false; module.functions.len()];
@@ -187,7 +187,7 @@ impl Lower<'_, '_> {
         self.push(Stmt::If(large, blocks, serial));
     }
 
-    /// What steps read and change.
+    /// The reads and changes of steps.
     fn looked_at(&self, step: &mut For, candidate: &Candidate) -> StepFacts {
         let mut seen = StepFacts {
             captured: candidate.shared.iter().copied().collect(),
@@ -383,7 +383,7 @@ fn is_little(count: Operand, work: &Cost, threshold: f64) -> bool {
     }
 }
 
-/// What is known of steps.
+/// The facts about steps.
 struct StepFacts {
     /// The registers from outside that they read.
     captured: Vec<Reg>,

@@ -12,12 +12,12 @@ use diffeo_array::ir::{Atom, Block, Elem, FlatTy, Function, Op, Stmt, Var};
 use diffeo_base::deep;
 use hashbrown::{HashMap, HashSet};
 
-/// Where the elements of a comprehension go.
+/// The destination of the elements of a comprehension.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
     /// The array that is updated.
     pub array: &'a Atom,
-    /// Which row of it.
+    /// The indices of the row.
     pub indices: &'a [Atom],
     /// The array after the update.
     pub result: Var,

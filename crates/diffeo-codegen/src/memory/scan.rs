@@ -63,7 +63,7 @@ struct Scanner<'a> {
     scan: Scan<'a>,
     /// Goes up by one with each statement and each end of a block.
     position: u32,
-    /// Where variables are defined.
+    /// The definitions of variables.
     defined: Vec<u32>,
     /// The loops around: where each begins, and the roots used in it that were defined before.
     loops: Vec<(u32, Vec<Var>)>,

@@ -20,7 +20,7 @@ pub(super) enum Stays {
     Changed,
 }
 
-/// What becomes of each carried variable of a loop with this body.
+/// The fate of each carried variable of a loop with this body.
 pub(super) fn stays(
     function: &Function,
     scan: &Scan,

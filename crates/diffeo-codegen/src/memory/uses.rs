@@ -5,7 +5,7 @@ use diffeo_array::ir::{Atom, Block, FlatTy, FunctionId, Module, Op, Stmt, Var, V
 use diffeo_base::deep;
 use diffeo_calculus::prim::text::{self, TextType};
 
-/// What an operation does with an operand that is a reference.
+/// The use of an operand that is a reference by its operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Use {
     /// Looks at it.

@@ -1,4 +1,4 @@
-//! What the programs that load functions need of a library: which derivatives, and how they belong together.
+//! Interfaces of the programs that load functions: the derivatives that each needs, and how they belong together.
 
 use super::{Asked, By, ExportRequest, Exports, KnownSizes, LibraryFunction};
 use diffeo_base::Diagnostic;

@@ -47,7 +47,7 @@ pub enum Derivative {
 /// The library with this name, of these functions, each function itself followed by such derivatives of it.
 ///
 /// # Errors
-/// What cannot be a function of C, and why.
+/// An entry point that cannot be a function of C, and why.
 pub fn export(
     name: &str,
     wanted: &[ExportRequest],
@@ -143,7 +143,7 @@ impl LibraryFunction {
 /// The functions of a library so far.
 struct Exports<'t> {
     exports: Vec<Export>,
-    /// Where the function of the program stands that each is, or is a derivative of.
+    /// The place of the function that each is, or is a derivative of.
     spans: Vec<Span>,
     times: &'t mut Vec<Timing>,
 }
@@ -218,7 +218,7 @@ impl Exports<'_> {
     }
 }
 
-/// Where parameters of these names are among those of a function.
+/// The positions of parameters of these names among those of a function.
 fn places(wanted: &ExportRequest, names: &[String]) -> Result<Vec<usize>, Box<Diagnostic>> {
     let known: Vec<&str> =
         wanted.entry.interface.parameters.iter().flatten().map(|name| name.as_str()).collect();
@@ -257,7 +257,7 @@ fn without(wanted: &ExportRequest, what: Asked) -> Box<Diagnostic> {
     }))
 }
 
-/// What the name of a derivative ends in.
+/// The end of the name of a derivative.
 fn suffix(what: Asked) -> String {
     match what {
         Asked::Gradient => "gradient".to_string(),
@@ -268,7 +268,7 @@ fn suffix(what: Asked) -> String {
     }
 }
 
-/// What the name of a derivative by some parameters has before these.
+/// The words before the parameters in the name of a derivative by some of them.
 fn ending(what: By) -> &'static str {
     match what {
         By::Gradient | By::ValueAndGradient => "gradient",

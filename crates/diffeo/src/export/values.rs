@@ -1,4 +1,4 @@
-//! What functions for C take and give: parameters and results by name, and the values that they consist of.
+//! Interfaces of functions for C: parameters and results by name, and the values that they consist of.
 
 use diffeo_base::Name;
 use diffeo_calculus::outside::{Asked, By};
@@ -18,7 +18,7 @@ pub struct ExportedValue {
     pub ty: Type,
 }
 
-/// What a function takes and gives.
+/// The parameters and results of a function.
 #[derive(Clone)]
 pub struct Sides {
     pub takes: Vec<ExportedValue>,
@@ -29,7 +29,7 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// What a function takes and gives.
+    /// The parameters and results of a function.
     pub fn new(entry: &Entry) -> Sides {
         let interface = &entry.interface;
         let (from, to) = match &interface.ty {
@@ -120,7 +120,7 @@ impl Sides {
     }
 }
 
-/// What a function that is no definition with parameters, as `def f = fn (x, y) -> …`, calls its parameters.
+/// The names of the parameters of a function that is no definition with parameters, as `def f = fn (x, y) -> …`.
 fn bound(entry: &Entry, from: &Ty) -> Vec<Option<Name>> {
     let body = &entry.program.globals[entry.global.0 as usize].body;
     let TermKind::Lam(binder, body) = &body.kind else { return Vec::new() };
@@ -172,7 +172,7 @@ fn jet(ty: &Type) -> Type {
 /// The values that parameters or results consist of, in the order of Flat.
 ///
 /// # Errors
-/// What cannot be given or taken.
+/// The type that cannot be given or taken.
 pub fn values(parts: &[ExportedValue]) -> Result<Vec<ValueNames>, String> {
     let mut leaves = Leaves::default();
     for part in parts {
