@@ -5,7 +5,7 @@
 
 use super::sym::Sym;
 use super::Lower;
-use diffeo_array::ir::{Atom, Carried, Check, FlatTy, Op, Reduction, Scalar, SiteId};
+use diffeo_array::ir::{Atom, Block, Carried, Check, FlatTy, Op, Reduction, Scalar, SiteId, Var};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use diffeo_calculus::term::Build;
@@ -250,15 +250,20 @@ impl<'p> Lower<'p> {
         at: SiteId,
         element: &mut dyn FnMut(&mut Self, Atom) -> Atom,
     ) -> Atom {
-        let index = self.f.builder.var(FlatTy::Int, None);
-        self.f.builder.open();
-        let value = element(self, Atom::Var(index));
-        let body = self.f.builder.close(vec![value]);
+        let (index, body) = self.steps(element);
         let flat = self.one(at, Op::Build { count, index, body });
         match sizes.len() {
             1 => flat,
             _ => self.one(at, Op::Reshape(flat, sizes)),
         }
+    }
+
+    /// The index and the body of a loop of what `element` gives.
+    fn steps(&mut self, element: &mut dyn FnMut(&mut Self, Atom) -> Atom) -> (Var, Block) {
+        let index = self.f.builder.var(FlatTy::Int, None);
+        self.f.builder.open();
+        let value = element(self, Atom::Var(index));
+        (index, self.f.builder.close(vec![value]))
     }
 
     /// The sum of what `element` gives for each index.
@@ -268,10 +273,7 @@ impl<'p> Lower<'p> {
         at: SiteId,
         element: &mut dyn FnMut(&mut Self, Atom) -> Atom,
     ) -> Atom {
-        let index = self.f.builder.var(FlatTy::Int, None);
-        self.f.builder.open();
-        let value = element(self, Atom::Var(index));
-        let body = self.f.builder.close(vec![value]);
+        let (index, body) = self.steps(element);
         self.one(at, Op::Reduce { how: vec![Reduction::Add], count, index, body })
     }
 

@@ -3,6 +3,7 @@
 use super::Session;
 use super::Unsupported;
 use crate::pipeline::{self, CodeForm, Timing};
+use diffeo_array::ir::Module;
 use diffeo_base::{Diagnostic, Span};
 use diffeo_codegen::engine::Cpu;
 use diffeo_front::Entry;
@@ -62,13 +63,10 @@ impl Session {
         pass: &str,
         times: &mut Vec<Timing>,
     ) -> Result<String, Box<Diagnostic>> {
-        let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
-        let mut see = |step: &pipeline::PassRun<'_>| times.push(Timing::of(step, true));
-        let lowered = pipeline::flat(&entry.program, entry.global, &mut see);
-        let lowered = lowered.map_err(|refusal| message(refusal.into()))?;
+        let module = lowered(entry, times)?;
         let mut shown = String::new();
         let options = CodeForm::Low.lowering();
-        pipeline::low_seeing(lowered.module, options, &mut |name, module| {
+        pipeline::low_seeing(module, options, &mut |name, module| {
             if name == pass {
                 shown = diffeo_codegen::low::print::print(module);
             }
@@ -87,12 +85,17 @@ impl Session {
         cpu: Cpu,
         times: &mut Vec<Timing>,
     ) -> Result<String, Box<Diagnostic>> {
-        let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
-        let mut see = |step: &pipeline::PassRun<'_>| times.push(Timing::of(step, true));
-        let lowered = pipeline::flat(&entry.program, entry.global, &mut see);
-        let lowered = lowered.map_err(|refusal| message(refusal.into()))?;
-        let low = pipeline::timed_low(lowered.module, code.lowering(), times);
+        let module = lowered(entry, times)?;
+        let low = pipeline::timed_low(module, code.lowering(), times);
         let text = pipeline::timed(code.name(), times, || code.text(&low, cpu));
-        text.map_err(|error| message(Unsupported::from(error)))
+        text.map_err(|error| Box::new(Unsupported::from(error).to_diagnostic(entry.span)))
     }
+}
+
+/// The program of Flat that an entry becomes.
+fn lowered(entry: &Entry, times: &mut Vec<Timing>) -> Result<Module, Box<Diagnostic>> {
+    let mut see = |step: &pipeline::PassRun<'_>| times.push(Timing::of(step, true));
+    let lowered = pipeline::flat(&entry.program, entry.global, &mut see);
+    let message = |refusal| Box::new(Unsupported::from(refusal).to_diagnostic(entry.span));
+    lowered.map(|lowered| lowered.module).map_err(message)
 }
