@@ -1,4 +1,5 @@
-//! Facts are data until a host prints them: nothing is searched for in a message that is made.
+//! Rules of the repository: facts are data until a host prints them, so nothing is searched for in a message that is made;
+//! the tables of dependencies in READMEs are those of Cargo.
 
 use std::path::{Path, PathBuf};
 
@@ -69,4 +70,37 @@ fn no_source_searches_a_message_that_is_made() {
     // It is seen if there is one.
     let text = "if found.message\n    .starts_with(\"x\") {}";
     assert_eq!(searches(text), ["message.starts_with("]);
+}
+
+/// The words of the first column of the table of dependencies in a README.
+fn listed(readme: &str) -> Vec<String> {
+    let heads = ["| crate | for |", "| dependency | for |"];
+    let rows = readme.lines().skip_while(|line| !heads.iter().any(|head| line.starts_with(head)));
+    let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+    let words = rows.filter_map(|row| row.split('|').nth(1)).flat_map(|cell| cell.split(','));
+    words.filter_map(|word| word.split_whitespace().next().map(String::from)).collect()
+}
+
+#[test]
+fn tables_of_dependencies_name_what_cargo_has() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (mut seen, mut stale) = (0, Vec::new());
+    for entry in std::fs::read_dir(crates).expect("the crates").flatten() {
+        let text = |name| std::fs::read_to_string(entry.path().join(name)).unwrap_or_default();
+        let manifest = text("Cargo.toml");
+        let names: Vec<&str> =
+            manifest.lines().filter_map(|line| line.split(['.', ' ', '=']).next()).collect();
+        for word in listed(&text("README.md")) {
+            seen += 1;
+            // As in `cranelift-codegen, -frontend`.
+            if !names
+                .iter()
+                .any(|name| *name == word || name.ends_with(&word) && word.starts_with('-'))
+            {
+                stale.push(format!("{}: {word}", entry.file_name().display()));
+            }
+        }
+    }
+    assert!(seen > 40, "the tables are found: {seen}");
+    assert_eq!(stale, Vec::<String>::new());
 }
