@@ -10,7 +10,7 @@ use crate::commands::{Setting, Shell};
 use crate::{print, watch, Stop};
 use diffeo::data::{to_json, Field};
 use diffeo::derivative_check::{check, CheckExtent, DerivativeReport};
-use diffeo::differentiate::{numbers, Evaluator, Gradient, Taylor};
+use diffeo::differentiate::{numbers, Differentiator, Gradient, Taylor};
 use diffeo::{Differentiable, Engine, How, Limits, ModuleId, RuntimeError};
 use diffeo_base::{is_word, Diagnostic, Name, Span};
 use diffeo_calculus::eval::derivative::{jet_coefficients, MOST_COEFFICIENTS};
@@ -71,10 +71,10 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
         // Some loops of compiled code do not ask whether they are to end.
         watch::ensure(&shell.setting.limits, shell.setting.messages);
     }
-    let mut evaluator = Evaluator::on(&shell.session, &function, options, how);
-    let found = found(args, &shell, &mut evaluator, given);
+    let mut differentiator = Differentiator::on(&shell.session, &function, options, how);
+    let found = found(args, &shell, &mut differentiator, given);
     line.clear();
-    let (warnings, account) = (evaluator.take_warnings(), evaluator.account());
+    let (warnings, account) = (differentiator.take_warnings(), differentiator.account());
     shell.account.engine = Some(account.engine);
     shell.account.reason = account.unsupported.map(|why| why.reason(shell.session.sources()));
     if engine.is_compiled() && !compiled {
@@ -136,37 +136,37 @@ enum GradOutput {
 fn found(
     args: &GradArgs,
     shell: &Shell,
-    evaluator: &mut Evaluator<'_>,
+    differentiator: &mut Differentiator<'_>,
     given: Option<Value>,
 ) -> Result<GradOutput, Box<Diagnostic>> {
-    let function = evaluator.function;
+    let function = differentiator.function;
     let explain = |error: RuntimeError| Box::new(shell.session.explain(&function.entry, &error));
-    let point = |evaluator: &mut Evaluator<'_>| match given.clone() {
+    let point = |differentiator: &mut Differentiator<'_>| match given.clone() {
         Some(point) => Ok(point),
-        None => evaluator.point().map(|point| point.unwrap_or(Value::Unit)).map_err(explain),
+        None => differentiator.point().map(|point| point.unwrap_or(Value::Unit)).map_err(explain),
     };
     match args.jet {
-        None if !args.check => return evaluator.gradient_at(given).map(GradOutput::Gradient),
+        None if !args.check => return differentiator.gradient_at(given).map(GradOutput::Gradient),
         None => {}
         Some((k, r)) => {
-            let point = point(evaluator)?;
+            let point = point(differentiator)?;
             let reals = numbers(&point).len();
             if k as usize > reals {
                 return Ok(GradOutput::TooFew(reals));
             }
-            let value = evaluator.value(&point).map_err(explain)?;
+            let value = differentiator.value(&point).map_err(explain)?;
             let reals = reals.max(numbers(&value).len());
             let coefficients = jet_coefficients(k.into(), r.into());
             if coefficients.saturating_mul(reals as u64) > MOST_NUMBERS {
                 return Ok(GradOutput::TooMany(reals));
             }
-            return evaluator.taylor(&point, value, k, r).map(GradOutput::Taylor);
+            return differentiator.taylor(&point, value, k, r).map(GradOutput::Taylor);
         }
     }
-    let point = point(evaluator)?;
+    let point = point(differentiator)?;
     // The check itself goes on where the papers' programs stop.
     if args.evaluation.kinks == Kinks::Error {
-        evaluator.gradient(&point)?;
+        differentiator.gradient(&point)?;
     }
     let exact = args.evaluation.kinks == Kinks::Exact;
     let limits = shell.setting.limits.clone();

@@ -67,7 +67,7 @@ impl DerivativeChecker<'_> {
         probe: &Probe,
         direction: &Value,
     ) -> Result<(Vec<ModeResult>, f64), RuntimeError> {
-        let (f, x) = (self.evaluator.itself()?, self.point);
+        let (f, x) = (self.differentiator.itself()?, self.point);
         let args = [f.clone(), x.clone(), direction.clone()];
         let (pair, forward_size) = self.measured(|e| e.derivative(DiffOp::Jvp, args))?;
         self.seen(&numbers(&pair.fields()[0]), forward_size);
@@ -83,7 +83,7 @@ impl DerivativeChecker<'_> {
 
     /// The derivatives of the weighted result by all numbers of the point.
     fn rows(&mut self, weights: &Value) -> Result<Vec<ModeResult>, RuntimeError> {
-        let (f, x) = (self.evaluator.itself()?, self.point);
+        let (f, x) = (self.differentiator.itself()?, self.point);
         let args = [f, x.clone(), weights.clone()];
         let (reverse, reverse_size) = self.measured(|e| e.derivative(DiffOp::Rd, args))?;
         let ((value, gradient), pullback_size) = self.measured(|e| {
@@ -93,7 +93,7 @@ impl DerivativeChecker<'_> {
             Ok((value, e.machine.apply(&pullback, weights.clone())?))
         })?;
         self.seen(&numbers(&value), pullback_size);
-        let mode = self.evaluator.function.modes.reverse;
+        let mode = self.differentiator.function.modes.reverse;
         let of_inner = self.made(mode, vec![weights.clone()])?;
         let (inner, inner_size) = self.measured(|e| e.machine.apply(&of_inner, x.clone()))?;
         Ok(vec![
@@ -111,9 +111,7 @@ impl DerivativeChecker<'_> {
         cells: &mut Cells,
         place: usize,
     ) -> Result<(), RuntimeError> {
-        let args =
-            vec![self.outputs.values[j].clone(), self.point.clone(), self.inputs.values[i].clone()];
-        let line = self.made(self.evaluator.function.modes.line, args)?;
+        let line = self.line(i, j)?;
         let at = |x: f64| Value::Real(x);
         let args = [line.clone(), at(0.0), at(1.0)];
         let (forward, size) = self.measured(|e| e.derivative(DiffOp::Jvp, args))?;
@@ -136,7 +134,7 @@ impl DerivativeChecker<'_> {
             outputs.probes.iter().map(|weights| weights.of(numbers)).collect()
         };
         let values = weighted(&self.y, &self.outputs);
-        let (f, point, count) = (self.evaluator.itself()?, self.point, self.y.len());
+        let (f, point, count) = (self.differentiator.itself()?, self.point, self.y.len());
         let sweeps = self.sweeps(probe);
         // What comes between is of about the size that it has at the point, with its derivative.
         let run = |probe: &Probe| [f.clone(), point.clone(), probe.value(point)];
@@ -215,7 +213,7 @@ impl DerivativeChecker<'_> {
             let mut expected = vec![f64::NAN; outs];
             expected[j] = cell.expected(0);
             cell.estimated(0, self.differences(&probe, &expected)?[j]);
-            let function = self.evaluator.function;
+            let function = self.differentiator.function;
             let named = Directions::new(self.point, &function.from, function, vec![probe]);
             let place =
                 ComponentName { inputs: named.names, output: self.outputs.names[j].clone() };

@@ -22,7 +22,7 @@ pub use cells::{Comparison, Worst};
 pub use differences::Estimate;
 
 use crate::differentiate::paths::{each_path, path_text};
-use crate::differentiate::{numbers, Evaluator};
+use crate::differentiate::{numbers, Differentiator};
 use crate::{Diagnostic, Kinks, Limits, Options, Session};
 use cells::Cells;
 use diffeo_calculus::eval::error::ErrorKind;
@@ -157,9 +157,9 @@ pub fn check(
     extent: &CheckExtent,
 ) -> Result<DerivativeReport, RuntimeError> {
     let by = if extent.exact { Kinks::Exact } else { Kinks::Ignore };
-    let mut evaluator = Evaluator::new(session, function, options(extent, by))?;
-    let value = evaluator.value(point)?;
-    let value_operations = evaluator.machine.operations();
+    let mut differentiator = Differentiator::new(session, function, options(extent, by))?;
+    let value = differentiator.value(point)?;
+    let value_operations = differentiator.machine.operations();
     let (x, y) = (numbers(point), numbers(&value));
     let mut warnings = match extent.exact {
         true => Vec::new(),
@@ -167,7 +167,7 @@ pub fn check(
     };
     let cost = value_operations + (x.len() + y.len()) as u64 + 20;
     let plan = CheckPlan::new(extent, cost, x.len(), y.len());
-    let mut checker = DerivativeChecker::new(evaluator, point, value, (x, y), &plan);
+    let mut checker = DerivativeChecker::new(differentiator, point, value, (x, y), &plan);
     let shapes_apart = checker.shapes()?;
     let (mut gradient_operations, mut second) = (0, None);
     let first = if shapes_apart.is_empty() {
@@ -183,7 +183,7 @@ pub fn check(
             output: String::new(),
         })
     };
-    for warning in checker.evaluator.take_warnings() {
+    for warning in checker.differentiator.take_warnings() {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
@@ -216,9 +216,9 @@ fn kinks(
     point: &Value,
     extent: &CheckExtent,
 ) -> Result<Vec<Diagnostic>, RuntimeError> {
-    let mut evaluator = Evaluator::new(session, function, options(extent, Kinks::Warn))?;
-    evaluator.pullback(point)?;
-    Ok(evaluator.take_warnings())
+    let mut differentiator = Differentiator::new(session, function, options(extent, Kinks::Warn))?;
+    differentiator.pullback(point)?;
+    Ok(differentiator.take_warnings())
 }
 
 /// Steps for numbers below this are of their size, too.
@@ -268,7 +268,7 @@ impl CheckPlan {
 
 /// A check under way.
 struct DerivativeChecker<'a> {
-    evaluator: Evaluator<'a>,
+    differentiator: Differentiator<'a>,
     point: &'a Value,
     value: Value,
     /// The numbers of the point.
@@ -325,7 +325,7 @@ impl Directions {
 
 impl<'a> DerivativeChecker<'a> {
     fn new(
-        evaluator: Evaluator<'a>,
+        differentiator: Differentiator<'a>,
         point: &'a Value,
         value: Value,
         (x, y): (Vec<f64>, Vec<f64>),
@@ -338,36 +338,43 @@ impl<'a> DerivativeChecker<'a> {
             inputs.push(random.direction(x.len()));
             outputs.push(random.direction(y.len()));
         }
-        let function = evaluator.function;
+        let function = differentiator.function;
         let inputs = Directions::new(point, &function.from, function, inputs);
         let outputs = Directions::new(&value, &function.to, function, outputs);
-        DerivativeChecker { evaluator, point, value, x, y, inputs, outputs, values_apart: 0.0 }
+        DerivativeChecker { differentiator, point, value, x, y, inputs, outputs, values_apart: 0.0 }
     }
 
     /// Runs something, with the largest number met in it.
     fn measured<T>(
         &mut self,
-        run: impl FnOnce(&mut Evaluator<'a>) -> Result<T, RuntimeError>,
+        run: impl FnOnce(&mut Differentiator<'a>) -> Result<T, RuntimeError>,
     ) -> Result<(T, f64), RuntimeError> {
-        self.evaluator.machine.take_largest();
-        let result = run(&mut self.evaluator)?;
-        Ok((result, self.evaluator.machine.take_largest()))
+        self.differentiator.machine.take_largest();
+        let result = run(&mut self.differentiator)?;
+        Ok((result, self.differentiator.machine.take_largest()))
     }
 
     /// As [`DerivativeChecker::measured`], for Taylor coefficients; the largest of the terms of those of order 1 and
     /// of order 2 come, too.
     fn measured_with_terms<T>(
         &mut self,
-        run: impl FnOnce(&mut Evaluator<'a>) -> Result<T, RuntimeError>,
+        run: impl FnOnce(&mut Differentiator<'a>) -> Result<T, RuntimeError>,
     ) -> Result<(T, f64, [f64; 2]), RuntimeError> {
-        self.evaluator.machine.take_largest_terms();
+        self.differentiator.machine.take_largest_terms();
         let (result, largest) = self.measured(run)?;
-        Ok((result, largest, self.evaluator.machine.take_largest_terms()))
+        Ok((result, largest, self.differentiator.machine.take_largest_terms()))
+    }
+
+    /// The weighted result along a direction from the point, as a function of one variable.
+    fn line(&mut self, i: usize, j: usize) -> Result<Value, RuntimeError> {
+        let args =
+            vec![self.outputs.values[j].clone(), self.point.clone(), self.inputs.values[i].clone()];
+        self.made(self.differentiator.function.modes.line, args)
     }
 
     /// A function made of the checked one.
     fn made(&mut self, mode: GlobalId, args: Vec<Value>) -> Result<Value, RuntimeError> {
-        let f = self.evaluator.itself()?;
+        let f = self.differentiator.itself()?;
         let args = Value::tuple(std::iter::once(f).chain(args));
         let made = self.measured(|e| {
             let mode = e.global(mode)?;
@@ -406,32 +413,32 @@ impl<'a> DerivativeChecker<'a> {
 
     /// The operations of value and gradient.
     fn gradient_operations(&mut self) -> Result<u64, RuntimeError> {
-        let before = self.evaluator.machine.operations();
+        let before = self.differentiator.machine.operations();
         let point = self.point;
         let weights = self.outputs.values[self.outputs.numbers()].clone();
         self.measured(|e| {
             let (_, pullback) = e.pullback(point)?;
             e.machine.apply(&pullback, weights)
         })?;
-        Ok(self.evaluator.machine.operations() - before)
+        Ok(self.differentiator.machine.operations() - before)
     }
 
     /// The modes whose derivative, or value that comes with it, has other constructors or lengths than it should have;
     /// what is made of such values stops the program.
     fn shapes(&mut self) -> Result<Vec<&'static str>, RuntimeError> {
-        let (f, x) = (self.evaluator.itself()?, self.point);
+        let (f, x) = (self.differentiator.itself()?, self.point);
         let differs = |like: &Value, given: &Value| {
             each_leaf_pair("check", like, given, &mut |_, _| Ok(())).is_err()
         };
         let direction = self.inputs.values[self.inputs.numbers()].clone();
-        let pair = self.evaluator.derivative(DiffOp::Jvp, [f, x.clone(), direction])?;
+        let pair = self.differentiator.derivative(DiffOp::Jvp, [f, x.clone(), direction])?;
         let mut apart = Vec::new();
         if pair.fields().iter().any(|given| differs(&self.value, given)) {
             apart.push("forward");
         }
-        let (value, pullback) = self.evaluator.pullback(x)?;
+        let (value, pullback) = self.differentiator.pullback(x)?;
         if differs(&self.value, &value)
-            || differs(x, &self.evaluator.machine.apply(&pullback, self.value.clone())?)
+            || differs(x, &self.differentiator.machine.apply(&pullback, self.value.clone())?)
         {
             apart.push("pullback");
         }

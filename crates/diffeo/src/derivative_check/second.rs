@@ -69,7 +69,7 @@ impl DerivativeChecker<'_> {
     ) -> Result<(), RuntimeError> {
         let (v, w) = (self.inputs.values[i].clone(), self.outputs.values[j].clone());
         let x = self.point.clone();
-        let modes = self.evaluator.function.modes;
+        let modes = self.differentiator.function.modes;
         let reverse = self.made(modes.reverse, vec![w.clone()])?;
         let forward = self.made(modes.forward, vec![v.clone()])?;
         let taylor = self.made(modes.taylor, vec![w.clone(), v.clone()])?;
@@ -109,8 +109,8 @@ impl DerivativeChecker<'_> {
         place: &dyn Fn(usize, usize) -> usize,
     ) -> Result<(), RuntimeError> {
         let v = self.inputs.values[i].clone();
-        let (f, x) = (self.evaluator.itself()?, self.point.clone());
-        let forward = self.made(self.evaluator.function.modes.forward, vec![v])?;
+        let (f, x) = (self.differentiator.itself()?, self.point.clone());
+        let forward = self.made(self.differentiator.function.modes.forward, vec![v])?;
         let first = self.inputs.probes[i].clone();
         for &p in others {
             let u = self.inputs.values[p].clone();
@@ -154,7 +154,7 @@ impl DerivativeChecker<'_> {
         place: &dyn Fn(usize) -> usize,
     ) -> Result<(), RuntimeError> {
         let args = vec![self.outputs.values[j].clone(), self.inputs.values[i].clone()];
-        let taylor = self.made(self.evaluator.function.modes.taylor, args)?;
+        let taylor = self.made(self.differentiator.function.modes.taylor, args)?;
         let x = self.point.clone();
         for &p in others {
             let args = [taylor.clone(), x.clone(), self.inputs.values[p].clone()];
@@ -176,9 +176,7 @@ impl DerivativeChecker<'_> {
         cells: &mut Cells,
         place: usize,
     ) -> Result<(), RuntimeError> {
-        let args =
-            vec![self.outputs.values[j].clone(), self.point.clone(), self.inputs.values[i].clone()];
-        let line = self.made(self.evaluator.function.modes.line, args)?;
+        let line = self.line(i, j)?;
         let (jet, size) = self.measured(|e| e.along(&line, &Value::Real(0.0), 3, &[&|_| 1.0]))?;
         cells.add(place, "Taylor of order 3 along a line", jet[2], size, true);
         Ok(())
@@ -193,7 +191,7 @@ impl DerivativeChecker<'_> {
         place: &dyn Fn(usize) -> usize,
     ) -> Result<(), RuntimeError> {
         let weights = self.outputs.values[j].clone();
-        let gradient = self.made(self.evaluator.function.modes.reverse, vec![weights])?;
+        let gradient = self.made(self.differentiator.function.modes.reverse, vec![weights])?;
         let (point, probe) = (self.point, self.inputs.probes[i].clone());
         let probes: Vec<Probe> = self.inputs.probes.clone();
         let along = |g: &Value| -> Vec<f64> {

@@ -32,7 +32,7 @@ use diffeo_lower::{LowerOptions, Refusal};
 use paths::{each_path, path_text};
 
 /// A function ready to be evaluated and differentiated.
-pub struct Evaluator<'a> {
+pub struct Differentiator<'a> {
     session: &'a Session,
     /// The function.
     pub function: &'a Differentiable,
@@ -67,7 +67,7 @@ pub struct Gradient {
     pub rows: Vec<(String, Value)>,
 }
 
-impl<'a> Evaluator<'a> {
+impl<'a> Differentiator<'a> {
     /// The function, evaluated with these options.
     ///
     /// # Errors
@@ -76,20 +76,20 @@ impl<'a> Evaluator<'a> {
         session: &'a Session,
         function: &'a Differentiable,
         options: Options,
-    ) -> Result<Evaluator<'a>, RuntimeError> {
-        let mut evaluator = Evaluator::on(session, function, options, None);
-        evaluator.itself()?;
-        Ok(evaluator)
+    ) -> Result<Differentiator<'a>, RuntimeError> {
+        let mut differentiator = Differentiator::on(session, function, options, None);
+        differentiator.itself()?;
+        Ok(differentiator)
     }
 
-    /// As [`Evaluator::new`]; gradients and Taylor coefficients are computed so, and kinks looked for, where that is
-    /// possible.
+    /// As [`Differentiator::new`]; gradients and Taylor coefficients are computed so, and kinks looked for, where that
+    /// is possible.
     pub fn on(
         session: &'a Session,
         function: &'a Differentiable,
         options: Options,
         how: Option<(How, Kinks)>,
-    ) -> Evaluator<'a> {
+    ) -> Differentiator<'a> {
         let once = Once::new(options);
         let machine = Machine::new(function.entry.program.clone(), once.options());
         let account = Account {
@@ -99,7 +99,7 @@ impl<'a> Evaluator<'a> {
             times: Vec::new(),
             operations: None,
         };
-        Evaluator { session, function, machine, how, once, account }
+        Differentiator { session, function, machine, how, once, account }
     }
 
     /// The point that the program gives.
@@ -128,10 +128,10 @@ impl<'a> Evaluator<'a> {
         self.gradient_at(Some(x.clone()))
     }
 
-    /// As [`Evaluator::gradient`]; without a point, at that of the program.
+    /// As [`Differentiator::gradient`]; without a point, at that of the program.
     ///
     /// # Errors
-    /// As for [`Evaluator::gradient`].
+    /// As for [`Differentiator::gradient`].
     pub fn gradient_at(&mut self, x: Option<Value>) -> Result<Gradient, Box<Diagnostic>> {
         let what = if self.function.to == Ty::Real { Asked::Gradient } else { Asked::Gradients };
         let point = if x.is_some() { None } else { self.function.point };

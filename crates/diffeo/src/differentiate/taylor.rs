@@ -3,7 +3,7 @@
 //! Huot, Staton & Vákár's `D_(k,R)` with the first k Reals of the point as the variables.
 
 use super::paths::{each_path, path_text};
-use super::{numbers, with_numbers, Evaluator};
+use super::{numbers, with_numbers, Differentiator};
 use crate::Diagnostic;
 use diffeo_base::Span;
 use diffeo_calculus::eval::derivative::{multi_indices, with_derivatives};
@@ -24,7 +24,7 @@ pub struct Taylor {
     pub results: Vec<(String, Vec<f64>)>,
 }
 
-impl Evaluator<'_> {
+impl Differentiator<'_> {
     /// The derivatives up to order `r` by the first `k` Reals of the point (all of them if there are
     /// fewer), where the value is this one.
     ///

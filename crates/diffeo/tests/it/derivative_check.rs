@@ -1,7 +1,7 @@
 //! The checker of derivatives: what is right passes, what is wrong is found, in its place.
 
 use diffeo::derivative_check::{check, CheckExtent, DerivativeReport, OrderReport};
-use diffeo::differentiate::{numbers, Evaluator};
+use diffeo::differentiate::{numbers, Differentiator};
 use diffeo::{Diagnostic, Differentiable, Options, Session};
 use diffeo_calculus::show::show;
 
@@ -16,8 +16,8 @@ fn function(session: &mut Session, text: &str) -> Differentiable {
 fn report(text: &str) -> DerivativeReport {
     let mut session = Session::new();
     let function = function(&mut session, text);
-    let result = Evaluator::new(&session, &function, Options::default())
-        .and_then(|mut evaluator| evaluator.point())
+    let result = Differentiator::new(&session, &function, Options::default())
+        .and_then(|mut differentiator| differentiator.point())
         .and_then(|point| {
             check(&session, &function, &point.expect("a point"), &CheckExtent::default())
         });
@@ -309,9 +309,10 @@ fn gradients_and_taylor_coefficients_have_the_names_of_the_program() {
         "def f(p: {a: Real, b: [n]Real}) = (p.a * p.b[0], {y = [p.a ^ 3]})
          def f_at = {a = 2.0, b = [5.0, 7.0]}",
     );
-    let mut evaluator = Evaluator::new(&session, &function, Options::default()).expect("no error");
-    let point = evaluator.point().expect("no error").expect("a point");
-    let gradient = evaluator.gradient(&point).expect("no error");
+    let mut differentiator =
+        Differentiator::new(&session, &function, Options::default()).expect("no error");
+    let point = differentiator.point().expect("no error").expect("a point");
+    let gradient = differentiator.gradient(&point).expect("no error");
     let datas = &function.entry.program.datas;
     let rows: Vec<(String, String)> = gradient
         .rows
@@ -325,7 +326,7 @@ fn gradients_and_taylor_coefficients_have_the_names_of_the_program() {
             (".1.y[0]".to_string(), "{a = 12.0, b = [0.0, 0.0]}".to_string()),
         ]
     );
-    let taylor = evaluator.taylor(&point, gradient.value.clone(), 2, 2).expect("no error");
+    let taylor = differentiator.taylor(&point, gradient.value.clone(), 2, 2).expect("no error");
     assert_eq!(taylor.variables, ["a", "b[0]"]);
     assert_eq!(numbers(&taylor.value), [10.0, 8.0]);
     assert_eq!(taylor.indices, [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [2, 0]]);

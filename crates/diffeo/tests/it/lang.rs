@@ -2,7 +2,7 @@
 
 use crate::support::{corpus, judge, loaded, run_on, Case};
 use diffeo::derivative_check::{self, CheckExtent};
-use diffeo::differentiate::{numbers, Evaluator};
+use diffeo::differentiate::{numbers, Differentiator};
 use diffeo::{Engine, Kinks, Options, RuntimeError};
 
 #[test]
@@ -31,8 +31,8 @@ fn check(case: &Case, f: &str, at: &str, first_only: bool) -> Result<f64, String
         function.zip(point).and_then(|(f, x)| session.differentiable(f, "it", Some((x, "it"))));
     let Some(function) = function else { return Err(format!("{:?}", session.diagnostics())) };
     let report = (|| {
-        let mut evaluator = Evaluator::new(&session, &function, Options::default())?;
-        let point = evaluator.point()?.expect("the point that was asked for");
+        let mut differentiator = Differentiator::new(&session, &function, Options::default())?;
+        let point = differentiator.point()?.expect("the point that was asked for");
         let extent = CheckExtent { second: !first_only, ..CheckExtent::default() };
         Ok((derivative_check::check(&session, &function, &point, &extent)?, point))
     })();

@@ -9,7 +9,7 @@ use crate::fuzzing::declared::{declared, Declared};
 use crate::fuzzing::generate::Random;
 use crate::fuzzing::probe;
 use diffeo::data::{read_argument, to_json, Field};
-use diffeo::differentiate::Evaluator;
+use diffeo::differentiate::Differentiator;
 use diffeo::{Engine, HostOptions, How, Kinks, Options, Program, Value};
 use diffeo_calculus::show::show;
 use diffeo_calculus::value::Value as Core;
@@ -83,8 +83,8 @@ fn from_outside(text: &str, at: Core, engine: Engine) -> Result<String, String> 
         return Err("without Reals".into());
     }
     let how = engine.is_compiled().then(|| (How::from(engine), Kinks::Ignore));
-    let mut evaluator = Evaluator::on(&session, &function, Options::default(), how);
-    let found = evaluator.gradient(&at).map_err(|error| format!("{error:?}"))?;
+    let mut differentiator = Differentiator::on(&session, &function, Options::default(), how);
+    let found = differentiator.gradient(&at).map_err(|error| format!("{error:?}"))?;
     Ok(show(&found.rows[0].1, &function.from, &function.entry.program.datas))
 }
 
