@@ -4,8 +4,9 @@ use crate::emit::union;
 use crate::lift::{Lift, Outcome};
 use crate::value::{Dim, Tensor, Val};
 use crate::Reason;
-use diffeo_array::ir::{self, Atom, Block, Elem, Op, Reduction, Var};
-use diffeo_calculus::prim::{Comparison, RealOp};
+use diffeo_array::ir::{self, Block, Elem, Reduction, Var};
+use diffeo_calculus::prim::Comparison;
+use std::rc::Rc;
 
 /// The most steps of a loop that is unrolled.
 const UNROLLED: i64 = 4;
@@ -21,46 +22,26 @@ impl<'m> Lift<'m> {
         index: Var,
         body: &Block,
     ) -> Outcome<Vec<Val>> {
-        // A sum of products of numbers that depend on different steps is a product of matrices.
-        let last = body.stmts.last().filter(|last| {
-            let result = body.results.first();
-            how == [Reduction::Add] && matches!(result, Some(Atom::Var(v)) if last.results == [*v])
-        });
-        let factors = match last.map(|last| &last.op) {
-            Some(Op::Real(RealOp::Mul, factors)) if count.known().is_some() => Some(factors),
-            _ => None,
-        };
         let (dim, values) = self.steps(count, index, |lift| {
-            let count = body.stmts.len() - usize::from(factors.is_some());
-            for stmt in &body.stmts[..count] {
-                lift.stmt(stmt)?;
-            }
-            let values = match factors {
-                Some(factors) => lift.values(factors),
-                None => lift.values(&body.results),
-            };
+            let values = lift.block(body)?;
             let mut all = Vec::new();
-            for (i, value) in values.iter().enumerate() {
+            for (value, how) in values.iter().zip(how) {
                 let mut value = lift.tensor(value, Elem::Real);
-                if let Some(mask) = lift.mask.clone().filter(|_| factors.is_none()) {
-                    let unit = lift.unit(how[i]);
+                // Rows may have different numbers of steps.
+                if let Some(mask) = lift.mask.clone().filter(|_| count.known().is_none()) {
                     let mask = lift.tensor(&mask, Elem::Bool);
-                    value = lift.select(&mask, &value, &unit);
+                    value = match how {
+                        Reduction::Add => lift.masked(&mask, &value),
+                        Reduction::Max | Reduction::Min => {
+                            let unit = lift.unit(*how);
+                            lift.select(&mask, &value, &unit)
+                        }
+                    };
                 }
                 all.push(value);
             }
             Ok(all)
         })?;
-        if factors.is_some() {
-            let (a, b) = (&values[0], &values[1]);
-            let own = |a: &Tensor, b: &Tensor| a.dims.iter().any(|d| !b.dims.contains(d));
-            let both = a.dims.contains(&dim) && b.dims.contains(&dim);
-            if both && own(a, b) && own(b, a) {
-                return Ok(vec![Val::Tensor(self.dot(a, b, dim))]);
-            }
-            let product = self.each("multiply", &values);
-            return Ok(vec![Val::Tensor(self.sum_over(&product, &[dim]))]);
-        }
         let mut all = Vec::new();
         for (value, how) in values.iter().zip(how) {
             let found = match how {
@@ -243,8 +224,9 @@ impl<'m> Lift<'m> {
         self.line("}, {");
         self.out += &ways[1].0;
         self.line(&format!("}}) : (tensor<i1>) -> ({})", types.join(", ")));
-        let mut found = (0..count).map(|i| Tensor {
-            id: if count == 1 { id.as_str().into() } else { format!("{id}#{i}").into() },
+        let ids = self.results(&id, count);
+        let mut found = ids.into_iter().enumerate().map(|(i, id)| Tensor {
+            id,
             dims: dims[i].clone(),
             ..yields[0][i].clone()
         });
@@ -261,6 +243,16 @@ impl<'m> Lift<'m> {
             }
         }
         Ok(all)
+    }
+
+    /// The names of the results of an operation with regions.
+    fn results(&mut self, id: &str, count: usize) -> Vec<Rc<str>> {
+        let name = |i: usize| if count == 1 { id.into() } else { format!("{id}#{i}").into() };
+        let ids: Vec<Rc<str>> = (0..count).map(name).collect();
+        if self.mask.is_none() {
+            self.taken.extend(ids.iter().cloned());
+        }
+        ids
     }
 
     // Loops
@@ -431,6 +423,9 @@ impl<'m> Lift<'m> {
             let checks = self.checks.len();
             let params_of: Vec<Tensor> =
                 vars.iter().map(|t| Tensor { id: self.name("p").into(), ..t.clone() }).collect();
+            if self.mask.is_none() {
+                self.taken.extend(params_of.iter().map(|t| t.id.clone()));
+            }
             for (i, root) in touched.iter().enumerate() {
                 self.state[*root] = params_of[tensors + i].clone();
             }
@@ -523,13 +518,8 @@ impl<'m> Lift<'m> {
             self.line("} do {");
             self.out += &body_text;
             self.line("}");
-            let result = |i: usize| Tensor {
-                id: match vars.len() {
-                    1 => id.as_str().into(),
-                    _ => format!("{id}#{i}").into(),
-                },
-                ..vars[i].clone()
-            };
+            let ids = self.results(&id, vars.len());
+            let result = |i: usize| Tensor { id: ids[i].clone(), ..vars[i].clone() };
             self.state = before;
             for (i, root) in touched.iter().enumerate() {
                 self.state[*root] = result(tensors + i);

@@ -88,7 +88,17 @@ impl Lift<'_> {
     pub fn emit(&mut self, elem: Elem, dims: Vec<Dim>, shape: Vec<i64>, text: &str) -> Tensor {
         let id = self.fresh();
         self.line(&format!("{id} = {text}"));
+        let op = text.trim_start_matches('"').trim_start_matches("stablehlo.");
+        let moves = MOVES.iter().any(|name| op.starts_with(name));
+        if (moves || self.mask.is_none()) && names(text).all(|name| self.is_taken(name)) {
+            self.taken.insert(id.clone());
+        }
         Tensor { id, elem, dims, shape }
+    }
+
+    /// Whether all numbers of a tensor are of steps that the program takes.
+    pub fn is_taken(&self, id: &str) -> bool {
+        id.starts_with("%arg") || self.taken.contains(id)
     }
 
     /// A constant that is the same everywhere.
@@ -427,28 +437,31 @@ impl Lift<'_> {
         self.emit(all[0].elem, dims, shape, &text)
     }
 
-    /// Products of elements, summed over a dimension that both have.
-    pub fn dot(&mut self, a: &Tensor, b: &Tensor, over: Dim) -> Tensor {
-        let place =
-            |t: &Tensor, dim: &Dim| t.dims.iter().position(|d| d == dim).unwrap_or(0) as i64;
-        let both: Vec<Dim> =
-            a.dims.iter().copied().filter(|d| *d != over && b.dims.contains(d)).collect();
+    /// Products of elements, summed over dimensions that both have.
+    pub fn dot(&mut self, a: &Tensor, b: &Tensor, over: &[Dim]) -> Tensor {
+        let both: Vec<Dim> = a.dims.iter().copied().filter(|d| b.dims.contains(d)).collect();
+        let batch: Vec<Dim> = both.iter().copied().filter(|d| !over.contains(d)).collect();
         let own = |t: &Tensor| -> Vec<Dim> {
-            t.dims.iter().copied().filter(|d| *d != over && !both.contains(d)).collect()
+            t.dims.iter().copied().filter(|d| !both.contains(d)).collect()
         };
-        let order: Vec<Dim> = both.iter().copied().chain(own(a)).chain(own(b)).collect();
-        let batch = |t: &Tensor| list(&both.iter().map(|d| place(t, d)).collect::<Vec<_>>());
-        let batching = match both.is_empty() {
+        let order: Vec<Dim> = batch.iter().copied().chain(own(a)).chain(own(b)).collect();
+        let places = |t: &Tensor, dims: &[Dim]| {
+            let place = |d: &Dim| t.dims.iter().position(|other| other == d).unwrap_or(0) as i64;
+            list(&dims.iter().map(place).collect::<Vec<_>>())
+        };
+        let batching = match batch.is_empty() {
             true => String::new(),
-            false => format!("batching_dims = [{}] x [{}], ", batch(a), batch(b)),
+            false => {
+                format!("batching_dims = [{}] x [{}], ", places(a, &batch), places(b, &batch))
+            }
         };
         let to = tensor_type(a.elem, &self.sizes_of(&order, &[]));
         let text = format!(
             "stablehlo.dot_general {}, {}, {batching}contracting_dims = [{}] x [{}] : ({}, {}) -> {to}",
             a.id,
             b.id,
-            place(a, &over),
-            place(b, &over),
+            places(a, over),
+            places(b, over),
             self.ty(a),
             self.ty(b)
         );
@@ -512,9 +525,31 @@ impl Lift<'_> {
     }
 }
 
+/// Operations that compute no numbers.
+const MOVES: [&str; 10] = [
+    "broadcast_in_dim",
+    "concatenate",
+    "constant",
+    "dynamic_slice",
+    "gather",
+    "iota",
+    "pad",
+    "reshape",
+    "slice",
+    "transpose",
+];
+
+/// The names of values in a text.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    let end = |c: char| !(c.is_alphanumeric() || "_#".contains(c));
+    text.match_indices('%').map(move |(at, _)| {
+        let rest = &text[at..];
+        &rest[..rest[1..].find(end).map_or(rest.len(), |n| n + 1)]
+    })
+}
+
 /// The text without operations whose results nothing takes.
 pub(crate) fn without_unused(text: &str, results: &[&str]) -> String {
-    let name = |c: char| !(c.is_alphanumeric() || c == '_');
     let base = |id: &str| id.split('#').next().unwrap_or_default().to_string();
     let mut used: HashSet<String> = results.iter().map(|id| base(id)).collect();
     let mut kept: Vec<&str> = Vec::new();
@@ -527,11 +562,7 @@ pub(crate) fn without_unused(text: &str, results: &[&str]) -> String {
         if defined.is_some_and(|id| !opens && !used.contains(id)) {
             continue;
         }
-        used.extend(
-            rest.split('%')
-                .skip(1)
-                .map(|part| format!("%{}", part.split(name).next().unwrap_or_default())),
-        );
+        used.extend(names(rest).map(base));
         kept.push(line);
     }
     kept.reverse();

@@ -11,6 +11,7 @@
 //! | `control.rs` | branches, loops, reductions |
 //! | `checks.rs` | checks as results |
 //! | `place.rs` | elements of arrays and accumulators |
+//! | `products.rs` | sums of products as contractions |
 //! | `scalar.rs`, `special.rs` | scalar operations; functions that StableHLO does not have |
 //! | `value.rs` | what is known of values |
 //! | `emit.rs` | text |
@@ -20,6 +21,7 @@ mod control;
 mod emit;
 mod lift;
 mod place;
+mod products;
 mod scalar;
 mod special;
 mod value;

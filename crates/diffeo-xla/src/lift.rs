@@ -7,6 +7,7 @@
 
 use crate::emit::union;
 use crate::place::{product, Place};
+use crate::products::Product;
 use crate::value::{AccView, Affine, Check, Dim, Table, Tensor, TextPart, Val};
 use crate::{Reason, Refusal};
 use diffeo_array::ir::walk::statements;
@@ -16,7 +17,7 @@ use diffeo_array::ir::{
 use diffeo_array::report::Why;
 use diffeo_base::deep;
 use diffeo_calculus::prim::{Comparison, IntOp};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 pub(crate) type Outcome<T> = Result<T, Box<Refusal>>;
@@ -40,6 +41,10 @@ pub(crate) struct Lift<'m> {
     pub names: usize,
     /// By the name of a reshaped tensor, what it was, and its sizes.
     pub reshaped: HashMap<Rc<str>, (Rc<str>, Vec<i64>)>,
+    /// Products by their names.
+    pub products: HashMap<Rc<str>, Product>,
+    /// Tensors without numbers of masked steps.
+    pub taken: HashSet<Rc<str>>,
     /// The sizes of all dimensions.
     pub sizes: Vec<i64>,
     /// The dimensions whose steps are being computed.
@@ -76,6 +81,8 @@ impl<'m> Lift<'m> {
             count: 0,
             names: 0,
             reshaped: HashMap::new(),
+            products: HashMap::new(),
+            taken: HashSet::new(),
             sizes: Vec::new(),
             open: Vec::new(),
             mask: None,
@@ -704,8 +711,7 @@ impl<'m> Lift<'m> {
         let mut value = value.clone();
         if let Some(mask) = self.mask.clone() {
             let mask = self.tensor(&mask, Elem::Bool);
-            let zero = self.reals(0.0, &value.shape);
-            value = self.select(&mask, &value, &zero);
+            value = self.masked(&mask, &value);
         }
         self.add_at(acc.root, place, &value);
         Ok(())

@@ -346,8 +346,13 @@ impl Lift<'_> {
         let times: i64 = missing.map(|dim| self.sizes[*dim as usize]).product();
         let mut value = value.clone();
         if over.iter().any(|dim| value.dims.contains(dim)) {
-            let zero = self.real(0.0);
-            value = self.reduce_dims(&value, over, "add", &zero);
+            value = match self.contracted(&value, over) {
+                Some(found) => found,
+                None => {
+                    let zero = self.real(0.0);
+                    self.reduce_dims(&value, over, "add", &zero)
+                }
+            };
         }
         if times != 1 {
             let factor = self.reals(times as f64, &value.shape);

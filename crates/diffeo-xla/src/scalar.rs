@@ -437,7 +437,11 @@ impl Lift<'_> {
             _ => "",
         };
         if !plain.is_empty() {
-            return Ok(Val::Tensor(self.each(plain, &all)));
+            return Ok(Val::Tensor(match op {
+                RealOp::Mul => self.multiply(&all),
+                RealOp::Neg => self.negate(&x),
+                _ => self.each(plain, &all),
+            }));
         }
         let (one, half) = (Lift::real(self, 1.0), Lift::real(self, 0.5));
         let two = Lift::real(self, 2.0);
