@@ -135,11 +135,9 @@ impl<'m> Lift<'m> {
         let mut ways = Vec::new();
         let blocks: [&mut Way<'_, 'm>; 2] = [then, otherwise];
         for block in blocks {
-            let outer = std::mem::take(&mut self.out);
-            self.depth += 1;
+            let region = self.open_region(String::new());
             let values = block(self);
-            self.depth -= 1;
-            let text = std::mem::replace(&mut self.out, outer);
+            let text = self.close_region(region);
             self.state.truncate(before.len());
             self.scopes.truncate(before.len());
             let state = std::mem::replace(&mut self.state, before.clone());
@@ -173,8 +171,7 @@ impl<'m> Lift<'m> {
         // The tensors of each way, with equal dimensions.
         let mut yields: Vec<Vec<Tensor>> = Vec::new();
         for (text, given, state) in &mut ways {
-            let outer = std::mem::replace(&mut self.out, std::mem::take(text));
-            self.depth += 1;
+            let region = self.open_region(std::mem::take(text));
             let mut all = Vec::new();
             for (i, value) in given.iter().enumerate() {
                 if values[i].is_some() {
@@ -186,8 +183,7 @@ impl<'m> Lift<'m> {
                 });
             }
             all.extend(changed.iter().map(|i| state[*i].clone()));
-            self.depth -= 1;
-            *text = std::mem::replace(&mut self.out, outer);
+            *text = self.close_region(region);
             yields.push(all);
         }
         if yields[0].iter().zip(&yields[1]).any(|(a, b)| a.shape != b.shape) {
@@ -198,9 +194,7 @@ impl<'m> Lift<'m> {
             .collect();
         let mut types = Vec::new();
         for (way, all) in yields.iter().enumerate() {
-            let text = std::mem::take(&mut ways[way].0);
-            let outer = std::mem::replace(&mut self.out, text);
-            self.depth += 1;
+            let region = self.open_region(std::mem::take(&mut ways[way].0));
             let mut names = Vec::new();
             types.clear();
             for (t, dims) in all.iter().zip(&dims) {
@@ -209,8 +203,7 @@ impl<'m> Lift<'m> {
                 names.push(wide.id.to_string());
             }
             self.line(&format!("stablehlo.return {} : {}", names.join(", "), types.join(", ")));
-            self.depth -= 1;
-            ways[way].0 = std::mem::replace(&mut self.out, outer);
+            ways[way].0 = self.close_region(region);
         }
         if yields[0].is_empty() {
             // Neither way has a result that is not known.
@@ -430,10 +423,10 @@ impl<'m> Lift<'m> {
                 self.state[*root] = params_of[tensors + i].clone();
             }
             let entered = self.state.clone();
-            let outer = std::mem::take(&mut self.out);
-            self.depth += 1;
+            let region = self.open_region(String::new());
             let goes_on = cond(self, &params_of[..own.len()]);
-            let cond_text = std::mem::take(&mut self.out);
+            let cond_text = self.close_region(region);
+            let region = self.open_region(String::new());
             let mut at = own.len();
             for ((value, param), passed) in inits.iter().zip(params).zip(&passed) {
                 let value = match passed {
@@ -467,8 +460,7 @@ impl<'m> Lift<'m> {
                 .filter(|i| self.state[*i] != entered[*i] && !touched.contains(i))
                 .collect();
             results.extend(touched.iter().map(|root| self.state[*root].clone()));
-            let body_text = std::mem::replace(&mut self.out, outer);
-            self.depth -= 1;
+            let body_text = self.close_region(region);
             if let Some(refusal) = failed {
                 return Err(refusal);
             }
@@ -495,16 +487,14 @@ impl<'m> Lift<'m> {
                 continue;
             }
             // Results get the dimensions of their variables.
-            let outer = std::mem::replace(&mut self.out, body_text);
-            self.depth += 1;
+            let region = self.open_region(body_text);
             let results: Vec<Tensor> =
                 results.iter().zip(&vars).map(|(t, var)| self.broadcast(t, &var.dims)).collect();
             let types: Vec<String> = vars.iter().map(|t| self.ty(t)).collect();
             let types = types.join(", ");
             let ids: Vec<&str> = results.iter().map(|t| &*t.id).collect();
             self.line(&format!("stablehlo.return {} : {types}", ids.join(", ")));
-            self.depth -= 1;
-            let body_text = std::mem::replace(&mut self.out, outer);
+            let body_text = self.close_region(region);
             let id = self.name("w");
             let bound = if vars.len() == 1 { id.clone() } else { format!("{id}:{}", vars.len()) };
             let binds: Vec<String> =

@@ -58,10 +58,38 @@ fn nested(elem: Elem, sizes: &[i64], data: &[i64], out: &mut String) {
     out.push(']');
 }
 
+/// A region that is being written.
+pub(crate) struct Region {
+    /// The text around it so far.
+    outside: String,
+    /// How many operations were seen there.
+    texts: usize,
+}
+
 impl Lift<'_> {
     pub fn line(&mut self, text: &str) {
         let indent = 2 * self.depth;
         let _ = writeln!(self.out, "{:indent$}{text}", "");
+    }
+
+    /// Begins a region with a text; what was written before waits for its end.
+    pub fn open_region(&mut self, text: String) -> Region {
+        self.depth += 1;
+        Region { outside: std::mem::replace(&mut self.out, text), texts: self.texts.len() }
+    }
+
+    /// The text of a region, whose operations are not seen outside of it.
+    pub fn close_region(&mut self, region: Region) -> String {
+        self.depth -= 1;
+        self.forget(region.texts);
+        std::mem::replace(&mut self.out, region.outside)
+    }
+
+    /// Forgets the operations behind the first so many.
+    pub fn forget(&mut self, texts: usize) {
+        for text in self.texts.drain(texts..) {
+            self.seen.remove(&text);
+        }
     }
 
     fn fresh(&mut self) -> Rc<str> {
@@ -86,8 +114,13 @@ impl Lift<'_> {
 
     /// Writes an operation with this text behind `=`, and gives its result.
     pub fn emit(&mut self, elem: Elem, dims: Vec<Dim>, shape: Vec<i64>, text: &str) -> Tensor {
+        if let Some(id) = self.seen.get(text) {
+            return Tensor { id: id.clone(), elem, dims, shape };
+        }
         let id = self.fresh();
         self.line(&format!("{id} = {text}"));
+        self.seen.insert(text.to_string(), id.clone());
+        self.texts.push(text.to_string());
         let op = text.trim_start_matches('"').trim_start_matches("stablehlo.");
         let moves = MOVES.iter().any(|name| op.starts_with(name));
         if (moves || self.mask.is_none()) && names(text).all(|name| self.is_taken(name)) {
@@ -505,8 +538,8 @@ impl Lift<'_> {
         self.emit(t.elem, dims, shape, &text)
     }
 
-    /// Adds numbers to elements of a tensor of one axis, or puts them there.
-    pub fn scatter(&mut self, t: &Tensor, at: &Tensor, with: &Tensor, op: &str) -> Tensor {
+    /// Adds numbers to elements of a tensor of one axis.
+    pub fn scatter_add(&mut self, t: &Tensor, at: &Tensor, with: &Tensor) -> Tensor {
         let rank = at.dims.len() + at.shape.len();
         let scalar = tensor_type(t.elem, &[]);
         let (a, b) = (self.name("a"), self.name("b"));
@@ -518,7 +551,7 @@ impl Lift<'_> {
         ));
         self.line(&format!("^bb0({a}: {scalar}, {b}: {scalar}):"));
         let c = self.name("c");
-        self.line(&format!("  {c} = stablehlo.{op} {a}, {b} : {scalar}"));
+        self.line(&format!("  {c} = stablehlo.add {a}, {b} : {scalar}"));
         self.line(&format!("  stablehlo.return {c} : {scalar}"));
         self.line(&format!("}}) : ({whole}, {places}, {new}) -> {whole}"));
         Tensor { id, ..t.clone() }

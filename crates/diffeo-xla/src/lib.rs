@@ -7,7 +7,8 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `lift.rs` | the walk over Flat: comprehensions as dimensions, arrays, accumulators |
+//! | `lift.rs` | the walk over Flat: comprehensions as dimensions, arrays |
+//! | `accumulate.rs` | accumulators; loops whose steps are computed at once |
 //! | `control.rs` | branches, loops, reductions |
 //! | `checks.rs` | checks as results |
 //! | `place.rs` | elements of arrays and accumulators |
@@ -16,6 +17,7 @@
 //! | `value.rs` | what is known of values |
 //! | `emit.rs` | text |
 
+mod accumulate;
 mod checks;
 mod control;
 mod emit;

@@ -5,18 +5,18 @@
 //! both computed and chosen from, or a region where all steps take the same. The *state* is what statements change: the
 //! first failed check with its operands, and the accumulators.
 
+use crate::accumulate::Access;
 use crate::emit::union;
 use crate::place::{product, Place};
 use crate::products::Product;
-use crate::value::{AccView, Affine, Check, Dim, Table, Tensor, TextPart, Val};
+use crate::value::{Affine, Check, Dim, Table, Tensor, TextPart, Val};
 use crate::{Reason, Refusal};
-use diffeo_array::ir::walk::statements;
 use diffeo_array::ir::{
     self, Atom, Block, Elem, FlatTy, FunctionId, Module, Op, SiteId, Stmt, Stop, Var,
 };
 use diffeo_array::report::Why;
 use diffeo_base::deep;
-use diffeo_calculus::prim::{Comparison, IntOp};
+use diffeo_calculus::prim::Comparison;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -45,6 +45,11 @@ pub(crate) struct Lift<'m> {
     pub products: HashMap<Rc<str>, Product>,
     /// Tensors without numbers of masked steps.
     pub taken: HashSet<Rc<str>>,
+    /// The names of operations by their text, for operations that are there already, and these texts in order.
+    pub seen: HashMap<String, Rc<str>>,
+    pub texts: Vec<String>,
+    /// The reads and additions of accumulators so far.
+    pub accesses: Vec<Access>,
     /// The sizes of all dimensions.
     pub sizes: Vec<i64>,
     /// The dimensions whose steps are being computed.
@@ -83,6 +88,9 @@ impl<'m> Lift<'m> {
             reshaped: HashMap::new(),
             products: HashMap::new(),
             taken: HashSet::new(),
+            seen: HashMap::new(),
+            texts: Vec::new(),
+            accesses: Vec::new(),
             sizes: Vec::new(),
             open: Vec::new(),
             mask: None,
@@ -172,13 +180,6 @@ impl<'m> Lift<'m> {
             Val::Tensor(t) => Ok(t),
             Val::Table(table) => Ok(self.table(&table)),
             _ => Err(self.refuse(Reason::Size)),
-        }
-    }
-
-    pub fn acc(&self, atom: &Atom) -> Outcome<AccView> {
-        match self.value(atom) {
-            Val::Acc(view) => Ok(view),
-            _ => Err(self.refuse(Reason::Stacks)),
         }
     }
 
@@ -387,13 +388,9 @@ impl<'m> Lift<'m> {
             }
             Op::For { count, index, carried, body } => {
                 let count = self.value(count);
-                let at_once = self.known_table(&count).is_some() && !reads_state(body);
-                match carried.is_empty() && at_once {
-                    true => {
-                        self.steps(&count, *index, |lift| lift.block(body))?;
-                        Ok(Vec::new())
-                    }
-                    false => self.for_loop(&count, *index, carried, body),
+                match self.at_once(&count, *index, carried, body) {
+                    Some(values) => Ok(values),
+                    None => self.for_loop(&count, *index, carried, body),
                 }
             }
             Op::While { carried, cond, body } => self.while_loop(carried, cond, body),
@@ -420,88 +417,15 @@ impl<'m> Lift<'m> {
                 self.call(self.module.constants[constant.0 as usize].init, Vec::new())
             }
 
-            Op::AccNew(sizes) => {
-                let mut shape = Vec::new();
-                for size in sizes {
-                    // Of rows that nothing determines, there are none.
-                    shape.push(self.known_int(size, Reason::Size)?.max(0));
-                }
-                let zeros = self.reals(0.0, &[product(&shape)]);
-                self.state.push(zeros);
-                self.scopes.push(self.open.clone());
-                let root = self.state.len() - 1;
-                one(Val::Acc(AccView { root, offset: Box::new(Val::int(0)), shape }))
-            }
-            Op::AccAdd(acc, indices, value) => {
-                let (acc, indices) = (self.acc(acc)?, self.values(indices));
-                let place = self.acc_place(&acc, &indices)?;
-                let value = self.value(value);
-                let value = self.tensor(&value, Elem::Real);
-                self.add(&acc, &place, &value)?;
-                Ok(Vec::new())
-            }
-            Op::AccAddArray(acc, array) => {
-                let acc = self.acc(acc)?;
-                let place = self.acc_place(&acc, &[])?;
-                let value = self.array(array)?;
-                self.add(&acc, &place, &value)?;
-                Ok(Vec::new())
-            }
-            Op::AccRead(acc, indices) => {
-                let (acc, indices) = (self.acc(acc)?, self.values(indices));
-                let place = self.acc_place(&acc, &indices)?;
-                let state = self.state[acc.root].clone();
-                one(Val::Tensor(self.take(&state, &place, &[])))
-            }
-            Op::AccTake(acc, indices) => {
-                let (acc, indices) = (self.acc(acc)?, self.values(indices));
-                let place = self.acc_place(&acc, &indices)?;
-                let state = self.state[acc.root].clone();
-                let taken = self.take(&state, &place, &[]);
-                let back = self.each("negate", std::slice::from_ref(&taken));
-                self.add(&acc, &place, &back)?;
-                one(Val::Tensor(taken))
-            }
-            Op::AccView(acc, indices) => {
-                let (acc, indices) = (self.acc(acc)?, self.values(indices));
-                let offset = self.acc_offset(&acc, &indices)?;
-                let shape = acc.shape[indices.len()..].to_vec();
-                one(Val::Acc(AccView { offset: Box::new(offset), shape, ..acc }))
-            }
-            Op::AccSlice { acc, lo, hi } => {
-                let (acc, lo, hi) = (self.acc(acc)?, self.value(lo), self.value(hi));
-                let length = self.difference(&hi, &lo)?;
-                let offset = self.acc_offset(&acc, &[lo])?;
-                let mut shape = acc.shape.clone();
-                shape[0] = length;
-                one(Val::Acc(AccView { offset: Box::new(offset), shape, ..acc }))
-            }
-            Op::AccReshape(acc, sizes) => {
-                let acc = self.acc(acc)?;
-                let mut shape = Vec::new();
-                for size in sizes {
-                    shape.push(self.known_int(size, Reason::Size)?);
-                }
-                one(Val::Acc(AccView { shape, ..acc }))
-            }
-            Op::AccGet(acc) => {
-                let acc = self.acc(acc)?;
-                let (state, window) = (self.state[acc.root].clone(), product(&acc.shape));
-                let found = match acc.offset.known() {
-                    Some(0) if window == state.shape[0] => state,
-                    _ => {
-                        let place = self.place(&[(*acc.offset).clone()], &[1]);
-                        let rows = self.new_dim(window);
-                        let place = self.further(&place, &Affine::index(rows));
-                        let taken = self.take(&state, &place, &[]);
-                        let taken = self.broadcast_to_end(&taken, rows);
-                        let dims = taken.dims[..taken.dims.len() - 1].to_vec();
-                        Tensor { dims, shape: vec![window], ..taken }
-                    }
-                };
-                let dims = found.dims.clone();
-                one(Val::Tensor(self.reshape(&found, dims, acc.shape)))
-            }
+            Op::AccNew(_)
+            | Op::AccAdd(..)
+            | Op::AccAddArray(..)
+            | Op::AccRead(..)
+            | Op::AccTake(..)
+            | Op::AccView(..)
+            | Op::AccSlice { .. }
+            | Op::AccReshape(..)
+            | Op::AccGet(_) => self.accumulator(&stmt.op),
             Op::StackNew(_) | Op::Push(..) | Op::StackLen(_) | Op::StackGet(..) => {
                 Err(self.refuse(Reason::Stacks))
             }
@@ -688,61 +612,4 @@ impl<'m> Lift<'m> {
         let dims = t.dims[..t.dims.len() - 1].to_vec();
         Ok(Val::Tensor(Tensor { dims, shape, ..t }))
     }
-
-    // Accumulators
-
-    pub fn acc_offset(&mut self, acc: &AccView, indices: &[Val]) -> Outcome<Val> {
-        let mut offset = (*acc.offset).clone();
-        for (i, index) in indices.iter().enumerate() {
-            let stride = Val::int(product(&acc.shape[i + 1..]));
-            let step = self.int_op(IntOp::Mul, &[index.clone(), stride], true)?;
-            offset = self.int_op(IntOp::Add, &[offset, step], true)?;
-        }
-        Ok(offset)
-    }
-
-    pub fn acc_place(&mut self, acc: &AccView, indices: &[Val]) -> Outcome<Place> {
-        let offset = self.acc_offset(acc, indices)?;
-        Ok(self.place(&[offset], &[1]))
-    }
-
-    /// Adds to an accumulator, in the steps that get here.
-    pub fn add(&mut self, acc: &AccView, place: &Place, value: &Tensor) -> Outcome<()> {
-        let mut value = value.clone();
-        if let Some(mask) = self.mask.clone() {
-            let mask = self.tensor(&mask, Elem::Bool);
-            value = self.masked(&mask, &value);
-        }
-        self.add_at(acc.root, place, &value);
-        Ok(())
-    }
-}
-
-/// Whether steps of a block read accumulators from outside of it: then they depend on each other's order.
-fn reads_state(block: &Block) -> bool {
-    // Statements come in order, so an accumulator is known before its views.
-    let mut own: Vec<Var> = Vec::new();
-    let mut found = false;
-    statements(block, &mut |stmt| {
-        let is_own = |atom: &Atom, own: &[Var]| matches!(atom, Atom::Var(v) if own.contains(v));
-        match &stmt.op {
-            Op::AccNew(_) => own.extend(&stmt.results),
-            Op::AccView(acc, _) | Op::AccSlice { acc, .. } | Op::AccReshape(acc, _)
-                if is_own(acc, &own) =>
-            {
-                own.extend(&stmt.results);
-            }
-            Op::For { carried, .. } | Op::While { carried, .. } => {
-                let passed = carried.iter().filter(|c| is_own(&c.init, &own)).map(|c| c.param);
-                let passed: Vec<Var> = passed.collect();
-                own.extend(passed);
-            }
-            Op::AccRead(acc, _) | Op::AccTake(acc, _) | Op::AccGet(acc) => {
-                found |= !is_own(acc, &own);
-            }
-            Op::Push(..) | Op::StackGet(..) | Op::StackLen(_) | Op::Call(..) => found = true,
-            _ => {}
-        }
-    });
-    found
 }

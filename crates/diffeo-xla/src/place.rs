@@ -66,7 +66,7 @@ impl Lift<'_> {
         Place::Any(sum)
     }
 
-    fn times(&mut self, t: &Tensor, factor: i64) -> Tensor {
+    pub fn times(&mut self, t: &Tensor, factor: i64) -> Tensor {
         if factor == 1 {
             return t.clone();
         }
@@ -75,7 +75,7 @@ impl Lift<'_> {
     }
 
     /// The place as a tensor.
-    fn place_tensor(&mut self, place: &Place) -> Tensor {
+    pub fn place_tensor(&mut self, place: &Place) -> Tensor {
         match place {
             Place::Affine(affine) => self.ints(&affine.clone().into()),
             Place::From(base, affine) => {
@@ -104,8 +104,25 @@ impl Lift<'_> {
         }
     }
 
+    /// A place as far behind another as a third one behind the first element.
+    pub fn sum(&mut self, a: &Place, b: &Place) -> Place {
+        match (a, b) {
+            (_, Place::Affine(by)) => self.further(a, by),
+            (Place::Affine(by), _) => self.further(b, by),
+            (Place::From(one, by), Place::From(other, rest)) => {
+                let base = self.each("add", &[one.clone(), other.clone()]);
+                let place = Place::From(base, by.clone());
+                self.further(&place, rest)
+            }
+            _ => {
+                let (a, b) = (self.place_tensor(a), self.place_tensor(b));
+                Place::Any(self.each("add", &[a, b]))
+            }
+        }
+    }
+
     /// New dimensions for the sizes of an array, and the place of its elements.
-    fn virtual_dims(&mut self, sizes: &[i64]) -> (Vec<Dim>, Affine) {
+    pub fn virtual_dims(&mut self, sizes: &[i64]) -> (Vec<Dim>, Affine) {
         let mut place = Affine::default();
         let mut dims = Vec::new();
         for (i, size) in sizes.iter().enumerate() {
@@ -177,7 +194,7 @@ impl Lift<'_> {
 
     /// The terms by falling steps, all forward, with the first place; and the dimensions that run backward. None if
     /// numbers of different steps meet.
-    fn terms(&self, affine: &Affine) -> Option<(i64, Vec<Term>, Vec<Dim>)> {
+    pub fn terms(&self, affine: &Affine) -> Option<(i64, Vec<Term>, Vec<Dim>)> {
         let (mut constant, mut backward) = (affine.constant, Vec::new());
         let mut terms: Vec<Term> = Vec::new();
         for (dim, a) in &affine.terms {
@@ -228,7 +245,7 @@ impl Lift<'_> {
 
     /// An array of one axis of zeros, with the elements of a tensor at affine places. The tensor depends on all dimensions
     /// of the place.
-    fn put_affine(&mut self, t: &Tensor, affine: &Affine, length: i64) -> Option<Tensor> {
+    pub fn put_affine(&mut self, t: &Tensor, affine: &Affine, length: i64) -> Option<Tensor> {
         let (constant, terms, backward) = self.terms(affine)?;
         let placed: Vec<Dim> = terms.iter().map(|term| term.0).collect();
         let own: Vec<Dim> = t.dims.iter().copied().filter(|dim| !placed.contains(dim)).collect();
@@ -290,56 +307,6 @@ impl Lift<'_> {
         self.gather(&operand, &all, window, dims, window.to_vec())
     }
 
-    /// Adds an array to an accumulator from a place in elements on, once for each step of all open dimensions.
-    pub fn add_at(&mut self, root: usize, place: &Place, value: &Tensor) {
-        let (virtual_dims, within) = self.virtual_dims(&value.shape);
-        let place = self.further(place, &within);
-        let mut dims = value.dims.clone();
-        dims.extend(&virtual_dims);
-        let value = Tensor { dims, shape: Vec::new(), ..value.clone() };
-        let scope = self.scopes[root].clone();
-        let extra: Vec<Dim> = self.open.iter().copied().filter(|d| !scope.contains(d)).collect();
-        let (base, affine) = match &place {
-            Place::Affine(affine) => (None, affine.clone()),
-            Place::From(base, affine) => (Some(base.clone()), affine.clone()),
-            Place::Any(_) => return self.scatter_at(root, &place, &value, &extra),
-        };
-        let placed: Vec<Dim> = affine.terms.iter().map(|term| term.0).collect();
-        if placed.iter().any(|dim| scope.contains(dim)) {
-            return self.scatter_at(root, &place, &value, &extra);
-        }
-        // Steps that add at the same place.
-        let summed: Vec<Dim> = extra.iter().copied().filter(|dim| !placed.contains(dim)).collect();
-        let value = self.sum_over(&value, &summed);
-        let all = union([&value.dims[..], &placed].into_iter());
-        let value = self.broadcast(&value, &all);
-        let state = self.state[root].clone();
-        let length = state.shape[0];
-        let added = match base {
-            None => self
-                .put_affine(&value, &affine, length)
-                .map(|part| self.each("add", &[state, part])),
-            Some(base) => {
-                let (low, span) = self.extent(&affine);
-                let moved = affine.plus(1, &Affine::known(-low));
-                let part = moved.filter(|_| span <= length);
-                let part = part.and_then(|affine| self.put_affine(&value, &affine, span));
-                part.map(|part| {
-                    let low = self.int(low);
-                    let start = self.each("add", &[base, low]);
-                    let old = self.dynamic_slice(&state, &start, span);
-                    let new = self.each("add", &[old, part]);
-                    let state = self.broadcast(&state, &new.dims);
-                    self.dynamic_update(&state, &new, &start)
-                })
-            }
-        };
-        match added {
-            Some(state) => self.state[root] = state,
-            None => self.scatter_at(root, &place, &value, &summed_out(&extra, &summed)),
-        }
-    }
-
     /// The sum over dimensions; as many times the value, where it does not depend on one.
     pub fn sum_over(&mut self, value: &Tensor, over: &[Dim]) -> Tensor {
         let missing = over.iter().filter(|dim| !value.dims.contains(dim));
@@ -360,42 +327,6 @@ impl Lift<'_> {
         }
         value
     }
-
-    fn scatter_at(&mut self, root: usize, place: &Place, value: &Tensor, extra: &[Dim]) {
-        let at = self.place_tensor(place);
-        let all = union([&at.dims[..], &value.dims].into_iter());
-        let summed: Vec<Dim> = extra.iter().copied().filter(|dim| !all.contains(dim)).collect();
-        let value = self.sum_over(value, &summed);
-        let scope = self.scopes[root].clone();
-        let state = self.state[root].clone();
-        let own: Vec<Dim> = scope
-            .iter()
-            .copied()
-            .filter(|dim| all.contains(dim) || state.dims.contains(dim))
-            .collect();
-        let all = union([&all[..], &own].into_iter());
-        let (mut at, value) = (self.broadcast(&at, &all), self.broadcast(&value, &all));
-        let state = self.broadcast(&state, &own);
-        let length = state.shape[0];
-        let mut stride = length;
-        for dim in own.iter().rev() {
-            let index = self.iota(*dim);
-            let step = self.times(&index, stride);
-            at = self.each("add", &[at, step]);
-            stride *= self.sizes[*dim as usize];
-        }
-        let count = product(&self.sizes_of(&all, &[]));
-        let flat = self.reshape(&state, Vec::new(), vec![stride]);
-        let at = self.reshape(&at, Vec::new(), vec![count]);
-        let value = self.reshape(&value, Vec::new(), vec![count]);
-        let found = self.scatter(&flat, &at, &value, "add");
-        self.state[root] = self.reshape(&found, own, vec![length]);
-    }
-}
-
-/// The dimensions that are not summed yet.
-fn summed_out(extra: &[Dim], summed: &[Dim]) -> Vec<Dim> {
-    extra.iter().copied().filter(|dim| !summed.contains(dim)).collect()
 }
 
 impl From<Affine> for Val {

@@ -7,76 +7,115 @@
 use crate::emit::union;
 use crate::lift::Lift;
 use crate::value::{Dim, Tensor};
+use diffeo_array::ir::Elem;
 
 /// The most factors that are kept.
 const FACTORS: usize = 6;
 
-/// A product of tensors.
+/// `scale` times a product of tensors where all masks hold, 0 elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Product {
     /// The dimensions of the product where it was written: its axes may have other names since.
     dims: Vec<Dim>,
+    scale: f64,
     factors: Vec<Tensor>,
+    masks: Vec<Tensor>,
+}
+
+impl Product {
+    /// The product by the names that its dimensions have in a tensor.
+    fn renamed(&self, t: &Tensor) -> Option<Product> {
+        if !t.shape.is_empty() || self.dims.len() != t.dims.len() {
+            return None;
+        }
+        let now = |dim: &Dim| self.dims.iter().position(|d| d == dim).map(|at| t.dims[at]);
+        let renamed = |all: &[Tensor]| -> Option<Vec<Tensor>> {
+            let one = |factor: &Tensor| {
+                let dims = factor.dims.iter().map(now).collect::<Option<Vec<Dim>>>()?;
+                Some(Tensor { dims, ..factor.clone() })
+            };
+            all.iter().map(one).collect()
+        };
+        Some(Product {
+            dims: t.dims.clone(),
+            scale: self.scale,
+            factors: renamed(&self.factors)?,
+            masks: renamed(&self.masks)?,
+        })
+    }
 }
 
 impl Lift<'_> {
     /// The product of tensors; it keeps its factors.
     pub fn multiply(&mut self, operands: &[Tensor]) -> Tensor {
         let found = self.each("multiply", operands);
-        let parts = operands.iter().map(|t| self.factors(t).unwrap_or_else(|| vec![t.clone()]));
-        self.keep(&found, parts.flatten().collect());
+        let mut all = self.product(&operands[0]);
+        for t in &operands[1..] {
+            let next = self.product(t);
+            all.scale *= next.scale;
+            all.factors.extend(next.factors);
+            all.masks.extend(next.masks);
+        }
+        self.keep(&found, all);
+        found
+    }
+
+    /// A number times a tensor.
+    pub fn scale(&mut self, by: f64, x: &Tensor) -> Tensor {
+        let factor = self.reals(by, &x.shape);
+        let found = self.each("multiply", &[factor, x.clone()]);
+        let product = self.product(x);
+        self.keep(&found, Product { scale: by * product.scale, ..product });
         found
     }
 
     /// The negative; that of a product is a product.
     pub fn negate(&mut self, x: &Tensor) -> Tensor {
         let found = self.each("negate", std::slice::from_ref(x));
-        if let Some(mut factors) = self.factors(x) {
-            factors.push(self.real(-1.0));
-            self.keep(&found, factors);
+        let product = self.product(x);
+        self.keep(&found, Product { scale: -product.scale, ..product });
+        found
+    }
+
+    /// `a + sign * b`; of the same product twice, a product.
+    pub fn add(&mut self, a: &Tensor, sign: f64, b: &Tensor) -> Tensor {
+        let name = if sign > 0.0 { "add" } else { "subtract" };
+        let found = self.each(name, &[a.clone(), b.clone()]);
+        let (a, b) = (self.product(a), self.product(b));
+        if a.factors == b.factors && a.masks == b.masks {
+            self.keep(&found, Product { scale: a.scale + sign * b.scale, ..a });
         }
         found
     }
 
-    /// The product where the mask holds, 0 elsewhere. It stays a product if its factors have no nan of steps that the
-    /// program does not take: 0 times that would be nan.
+    /// The tensor where the mask holds, 0 elsewhere.
     pub fn masked(&mut self, mask: &Tensor, x: &Tensor) -> Tensor {
         let zero = self.reals(0.0, &x.shape);
         let found = self.select(mask, x, &zero);
-        let Some(mut factors) = self.factors(x).filter(|_| found.dims == x.dims) else {
-            return found;
-        };
-        let has = |t: &Tensor| mask.dims.iter().all(|dim| t.dims.contains(dim));
-        if !factors.iter().any(has) || !factors.iter().all(|t| has(t) || self.is_taken(&t.id)) {
-            return found;
+        if found.dims == x.dims {
+            let mut product = self.product(x);
+            product.masks.push(mask.clone());
+            self.keep(&found, product);
         }
-        for factor in factors.iter_mut().filter(|t| has(t)) {
-            let zero = self.real(0.0);
-            *factor = self.select(mask, factor, &zero);
-        }
-        self.keep(&found, factors);
         found
     }
 
-    fn keep(&mut self, product: &Tensor, factors: Vec<Tensor>) {
-        if product.shape.is_empty() && factors.len() <= FACTORS {
-            let kept = Product { dims: product.dims.clone(), factors };
-            self.products.insert(product.id.clone(), kept);
+    fn keep(&mut self, t: &Tensor, product: Product) {
+        if t.shape.is_empty() && product.factors.len() <= FACTORS {
+            let product = Product { dims: t.dims.clone(), ..product };
+            self.products.insert(t.id.clone(), product);
         }
     }
 
-    /// The factors of a product, by the names that its dimensions have now.
-    fn factors(&self, t: &Tensor) -> Option<Vec<Tensor>> {
-        let kept = self.products.get(&t.id)?;
-        if !t.shape.is_empty() || kept.dims.len() != t.dims.len() {
-            return None;
-        }
-        let now = |dim: &Dim| kept.dims.iter().position(|d| d == dim).map(|at| t.dims[at]);
-        let renamed = |factor: &Tensor| {
-            let dims = factor.dims.iter().map(now).collect::<Option<Vec<Dim>>>()?;
-            Some(Tensor { dims, ..factor.clone() })
-        };
-        kept.factors.iter().map(renamed).collect()
+    /// The product that a tensor is.
+    fn product(&self, t: &Tensor) -> Product {
+        let kept = self.products.get(&t.id).and_then(|product| product.renamed(t));
+        kept.unwrap_or_else(|| Product {
+            dims: t.dims.clone(),
+            scale: 1.0,
+            factors: vec![t.clone()],
+            masks: Vec::new(),
+        })
     }
 
     /// The sum of a product over some of its dimensions, if that can be had without all numbers of the product.
@@ -85,9 +124,29 @@ impl Lift<'_> {
         if over.iter().any(|dim| self.sizes[*dim as usize] == 0) {
             return None;
         }
+        let Product { scale, mut factors, masks, .. } = self.product(t);
+        if factors.len() == 1 && factors[0].dims == t.dims {
+            return None;
+        }
         let touches = |t: &Tensor| t.dims.iter().any(|dim| over.contains(dim));
-        let (mut inner, outer): (Vec<Tensor>, Vec<Tensor>) =
-            self.factors(t)?.into_iter().partition(touches);
+        let (inner_masks, outer_masks): (Vec<Tensor>, Vec<Tensor>) =
+            masks.into_iter().partition(touches);
+        for mask in inner_masks {
+            let has = |t: &Tensor| mask.dims.iter().all(|dim| t.dims.contains(dim));
+            // 0 times nan is nan: no other factor may have numbers of steps that the program does not take.
+            if !factors.iter().all(|t| has(t) || self.is_taken(&t.id)) {
+                return None;
+            }
+            if !factors.iter().any(has) {
+                factors.push(self.convert(&mask, Elem::Real));
+                continue;
+            }
+            for factor in factors.iter_mut().filter(|t| has(t)) {
+                let zero = self.real(0.0);
+                *factor = self.select(&mask, factor, &zero);
+            }
+        }
+        let (mut inner, outer): (Vec<Tensor>, Vec<Tensor>) = factors.into_iter().partition(touches);
         // A factor whose dimensions another one has is multiplied into the smallest such.
         inner.sort_by_key(|t| t.dims.len());
         let mut groups: Vec<Vec<Tensor>> = Vec::new();
@@ -107,33 +166,35 @@ impl Lift<'_> {
         if !is_dot && dims.len() == t.dims.len() {
             return None;
         }
-        let (first, rest) = (first.clone(), rest.concat());
-        let found = match is_dot {
-            true => {
-                let contracted: Vec<Dim> = over.iter().copied().filter(|d| a.contains(d)).collect();
-                let (a, b) = (self.multiplied(&first), self.multiplied(&rest));
-                let (of_a, of_b): (Vec<Dim>, Vec<Dim>) = (a.dims.clone(), b.dims.clone());
-                let alone = |dims: &[Dim], other: &[Dim]| -> Vec<Dim> {
-                    dims.iter()
-                        .copied()
-                        .filter(|d| over.contains(d) && !other.contains(d))
-                        .collect()
-                };
-                let zero = self.real(0.0);
-                let a = self.reduce_dims(&a, &alone(&of_a, &of_b), "add", &zero);
-                let b = self.reduce_dims(&b, &alone(&of_b, &of_a), "add", &zero);
-                let both: Vec<Dim> = contracted.into_iter().filter(|d| of_b.contains(d)).collect();
-                self.dot(&a, &b, &both)
-            }
-            false => {
-                let all: Vec<Tensor> = first.into_iter().chain(rest).collect();
-                let value = self.multiplied(&all);
-                let zero = self.real(0.0);
-                self.reduce_dims(&value, &over, "add", &zero)
-            }
+        let rest = rest.concat();
+        let found = if is_dot {
+            let (a, b) = (self.multiplied(first), self.multiplied(&rest));
+            let alone = |dims: &[Dim], other: &[Dim]| -> Vec<Dim> {
+                let alone = |d: &&Dim| over.contains(*d) && !other.contains(*d);
+                dims.iter().filter(alone).copied().collect()
+            };
+            let zero = self.real(0.0);
+            let a_alone = self.reduce_dims(&a, &alone(&a.dims, &b.dims), "add", &zero);
+            let b_alone = self.reduce_dims(&b, &alone(&b.dims, &a.dims), "add", &zero);
+            let both = |d: &&Dim| a.dims.contains(d) && b.dims.contains(d);
+            let both: Vec<Dim> = over.iter().filter(both).copied().collect();
+            self.dot(&a_alone, &b_alone, &both)
+        } else {
+            let value = self.multiplied(&[&first[..], &rest].concat());
+            let zero = self.real(0.0);
+            self.reduce_dims(&value, &over, "add", &zero)
         };
         let all: Vec<Tensor> = std::iter::once(found).chain(outer).collect();
-        Some(self.multiplied(&all))
+        let mut found = self.multiplied(&all);
+        if scale != 1.0 {
+            found = self.scale(scale, &found);
+        }
+        let dims: Vec<Dim> = t.dims.iter().copied().filter(|d| !over.contains(d)).collect();
+        found = self.broadcast(&found, &dims);
+        for mask in outer_masks {
+            found = self.masked(&mask, &found);
+        }
+        Some(found)
     }
 
     /// The product of one or more tensors, those of fewer dimensions first.

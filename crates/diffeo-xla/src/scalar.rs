@@ -404,6 +404,13 @@ impl Lift<'_> {
                 _ => {}
             }
         }
+        // Sums begin with -0, which adds nothing.
+        let is_nothing = |x: &Val| matches!(x, Val::Real(x) if *x == 0.0 && x.is_sign_negative());
+        let (op, operands) = match (op, operands) {
+            (RealOp::Add, [zero, x] | [x, zero]) if is_nothing(zero) => return Ok(x.clone()),
+            (RealOp::Sub, [zero, x]) if is_nothing(zero) => (RealOp::Neg, std::slice::from_ref(x)),
+            _ => (op, operands),
+        };
         let all: Vec<Tensor> =
             operands.iter().map(|value| self.tensor(value, Elem::Real)).collect();
         let x = all[0].clone();
@@ -438,7 +445,13 @@ impl Lift<'_> {
         };
         if !plain.is_empty() {
             return Ok(Val::Tensor(match op {
-                RealOp::Mul => self.multiply(&all),
+                RealOp::Mul => match operands {
+                    [Val::Real(by), _] => self.scale(*by, &all[1]),
+                    [_, Val::Real(by)] => self.scale(*by, &all[0]),
+                    _ => self.multiply(&all),
+                },
+                RealOp::Add => self.add(&x, 1.0, &all[1]),
+                RealOp::Sub => self.add(&x, -1.0, &all[1]),
                 RealOp::Neg => self.negate(&x),
                 _ => self.each(plain, &all),
             }));

@@ -4,6 +4,7 @@
 //! computed at once. A value that depends on some has a leading dimension of its tensor for each, in the order in which
 //! they were opened.
 
+use crate::place::Place;
 use diffeo_array::ir::{Elem, SiteId};
 use diffeo_array::report::{OpenCalls, Why};
 use diffeo_base::Name;
@@ -54,7 +55,7 @@ pub enum Piece {
 pub(crate) struct AccView {
     /// The index in [`crate::lift::Lift::state`].
     pub root: usize,
-    pub offset: Box<Val>,
+    pub offset: Box<Place>,
     pub shape: Vec<i64>,
 }
 
