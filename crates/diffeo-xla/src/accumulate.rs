@@ -207,6 +207,7 @@ impl<'m> Lift<'m> {
                 part.map(|part| {
                     let low = self.int(low);
                     let start = self.each("add", &[base, low]);
+                    let part = self.moved(&part, -1, &start, length);
                     let old = self.dynamic_slice(&state, &start, span);
                     let new = self.combined(&old, &part, clears);
                     let state = self.broadcast(&state, &new.dims);

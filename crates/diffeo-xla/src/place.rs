@@ -178,7 +178,27 @@ impl Lift<'_> {
         let low_tensor = self.int(low);
         let start = self.each("add", &[base.clone(), low_tensor]);
         let part = self.dynamic_slice(&flat, &start, span);
+        let part = self.moved(&part, 1, &start, flat.shape[0]);
         self.take_affine(&part, &affine.plus(1, &Affine::known(-low))?)
+    }
+
+    /// A window of an array of this length, moved forward or backward by how far XLA moves its start to have all of it
+    /// within the array: steps that are masked may lie outside.
+    pub fn moved(&mut self, window: &Tensor, sign: i64, start: &Tensor, length: i64) -> Tensor {
+        let span = window.shape[0];
+        if self.mask.is_none() || span == 1 {
+            return window.clone();
+        }
+        let (zero, last, span_tensor) = (self.int(0), self.int(length - span), self.int(span));
+        let within = self.each("maximum", &[start.clone(), zero]);
+        let within = self.each("minimum", &[within, last]);
+        let by = match sign > 0 {
+            true => self.each("subtract", &[start.clone(), within]),
+            false => self.each("subtract", &[within, start.clone()]),
+        };
+        let from = self.each("add", &[span_tensor, by]);
+        let wide = self.pad(window, span, span);
+        self.dynamic_slice(&wide, &from, span)
     }
 
     /// The lowest value, and how many there are from that to the largest.
