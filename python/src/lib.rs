@@ -19,6 +19,7 @@ mod program;
 mod sample;
 mod server;
 mod signals;
+mod stablehlo;
 mod taken;
 mod xla;
 
@@ -35,7 +36,7 @@ fn look_for_llvm_in(folder: std::path::PathBuf) {
 fn _diffeo(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::PyProgram>()?;
     module.add_class::<program::PyFunction>()?;
-    module.add_class::<program::StableHlo>()?;
+    module.add_class::<stablehlo::StableHlo>()?;
     module.add_class::<plot::Plot>()?;
     module.add_class::<server::Server>()?;
     module.add_function(wrap_pyfunction!(look_for_llvm_in, module)?)?;

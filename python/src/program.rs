@@ -2,7 +2,9 @@
 
 use crate::error::{error, message};
 use crate::given::{Given, ValuePath};
+use crate::stablehlo::{StableHlo, XlaInput};
 use crate::{signals, taken};
+use diffeo::xla::Precision;
 use diffeo::{Engine, HostOptions, Kinks, Limits, Report, Type, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -366,11 +368,12 @@ impl PyFunction {
     fn _stablehlo(
         &self,
         py: Python<'_>,
-        sizes: Vec<Vec<i64>>,
+        inputs: Vec<XlaInput>,
         batch: Vec<i64>,
+        precision: &str,
     ) -> PyResult<StableHlo> {
-        let made = py.detach(|| self.inner.stablehlo(&sizes, &batch));
-        made.map(|module| StableHlo { module }).map_err(|why| error(py, &why))
+        let precision = if precision == "f32" { Precision::F32 } else { Precision::F64 };
+        StableHlo::of(py, &self.inner, inputs, &batch, precision)
     }
 
     /// What it takes and gives, as nested tuples: `("tuple", (…))`, `("record", ((name, …), …))`,
@@ -426,33 +429,4 @@ fn described<'py>(py: Python<'py>, ty: &Type) -> PyResult<Bound<'py, PyAny>> {
         }
         _ => other()?,
     })
-}
-
-/// A function as a module of StableHLO.
-#[pyclass(frozen, module = "diffeo._diffeo")]
-pub struct StableHlo {
-    module: diffeo::XlaModule,
-}
-
-#[pymethods]
-impl StableHlo {
-    /// The text.
-    #[getter]
-    fn text(&self) -> &str {
-        self.module.text()
-    }
-
-    /// Whether there are checks.
-    #[getter]
-    fn can_fail(&self) -> bool {
-        self.module.can_fail()
-    }
-
-    /// Raises the error of a check that did not hold.
-    fn check(&self, py: Python<'_>, number: i64, operands: Vec<i64>) -> PyResult<()> {
-        match self.module.error(number, &operands) {
-            Some(why) => Err(error(py, &why)),
-            None => Ok(()),
-        }
-    }
 }

@@ -5,13 +5,14 @@ mod form;
 mod jupyter;
 mod values;
 
-pub use build::BuildArgs;
+pub use build::{BuildArgs, InterfaceArg};
 pub use form::Form;
 pub use jupyter::{JupyterAction, JupyterArgs, KernelArgs};
 
 use crate::plot::Format;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use diffeo::data::Target;
+use diffeo::xla::Precision;
 use diffeo::{Cpu, Engine};
 use form::FormParser;
 use std::num::NonZeroUsize;
@@ -666,10 +667,9 @@ pub struct ShowArgs {
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub at: Vec<String>,
 
-    /// For StableHLO, the sizes of an array, a parameter or a field: xs=1000x3, model.weights=8; an Int that the program is
-    /// made for
-    #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
-    pub shape: Vec<(String, Vec<i64>)>,
+    /// For StableHLO.
+    #[command(flatten)]
+    pub xla: XlaArgs,
 
     /// Print a Delta as JSON
     #[arg(long)]
@@ -712,6 +712,44 @@ pub struct ManArgs {
     /// Write diffeo.1 and a page for each command to this folder
     #[arg(long, value_name = "FOLDER")]
     pub dir: Option<PathBuf>,
+}
+
+/// What a module of StableHLO is made for.
+#[derive(Args, Debug)]
+pub struct XlaArgs {
+    /// For StableHLO, the sizes of an array, a parameter or a field: xs=1000x3, model.weights=8; an Int that the module is
+    /// made for
+    #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
+    pub shape: Vec<(String, Vec<i64>)>,
+
+    /// For StableHLO, the numbers that Reals are: f32 has 7 digits, for devices without f64
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F64, value_name = "TYPE")]
+    pub precision: PrecisionArg,
+}
+
+impl XlaArgs {
+    /// Whether anything is said of it.
+    pub fn is_given(&self) -> bool {
+        !self.shape.is_empty() || self.precision != PrecisionArg::F64
+    }
+}
+
+/// The numbers that Reals are.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PrecisionArg {
+    /// Of 64 bits.
+    F64,
+    /// Of 32 bits.
+    F32,
+}
+
+impl From<PrecisionArg> for Precision {
+    fn from(precision: PrecisionArg) -> Precision {
+        match precision {
+            PrecisionArg::F64 => Precision::F64,
+            PrecisionArg::F32 => Precision::F32,
+        }
+    }
 }
 
 /// When to colour messages.

@@ -1,6 +1,6 @@
 //! `diffeo show`: a program in one of the forms that it is translated to.
 
-use crate::args::{Form, Kinks, ShowArgs};
+use crate::args::{Form, Kinks, ShowArgs, XlaArgs};
 use crate::arguments::ArgumentRefusal;
 use crate::commands::{Setting, Shell};
 use crate::grad::{given, number};
@@ -59,7 +59,9 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
             session.show_code(entry, form, cpu, steps)
         }),
         Form::StableHlo => code(args, &mut shell, module, |session, entry, steps| {
-            let made = timed("stablehlo", steps, || session.stablehlo(entry, &args.shape));
+            let XlaArgs { shape, precision } = &args.xla;
+            let made =
+                timed("stablehlo", steps, || session.stablehlo(entry, shape, (*precision).into()));
             made.map(|module| module.text)
         }),
         Form::Trace(_) | Form::Translated(_) => {
@@ -102,8 +104,8 @@ fn wrong(args: &ShowArgs) -> Option<String> {
                 "`--at` is a point for a function, but `--as {name}` shows none at a point"
             ))
         }
-        form if form != Form::StableHlo && !args.shape.is_empty() => {
-            Some("`--shape` is for `--as stablehlo`".to_string())
+        form if form != Form::StableHlo && args.xla.is_given() => {
+            Some("`--shape` and `--precision` are for `--as stablehlo`".to_string())
         }
         _ if args.json && (!delta || args.at.is_empty()) => {
             Some("`--json` is for Deltas: `--as delta --at VALUE --json`".to_string())

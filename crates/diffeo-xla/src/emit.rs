@@ -2,38 +2,11 @@
 
 use crate::lift::Lift;
 use crate::value::{Dim, Table, Tensor};
+use crate::Precision;
 use diffeo_array::ir::Elem;
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::rc::Rc;
-
-/// The word of an element type.
-pub(crate) fn word(elem: Elem) -> &'static str {
-    match elem {
-        Elem::Real => "f64",
-        Elem::Int => "i64",
-        Elem::Bool => "i1",
-        Elem::Text | Elem::Box(_) => "none",
-    }
-}
-
-/// The type of a tensor of these sizes.
-pub(crate) fn tensor_type(elem: Elem, sizes: &[i64]) -> String {
-    let sizes: String = sizes.iter().map(|n| format!("{n}x")).collect();
-    format!("tensor<{sizes}{}>", word(elem))
-}
-
-/// A Real as MLIR reads it: infinities and nan by their bits.
-fn real(x: f64) -> String {
-    if !x.is_finite() {
-        return format!("0x{:016X}", x.to_bits());
-    }
-    let text = format!("{x:?}");
-    match text.split_once('e') {
-        Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0e{exponent}"),
-        _ => text,
-    }
-}
 
 fn list(numbers: &[i64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
@@ -108,8 +81,42 @@ impl Lift<'_> {
         dims.iter().map(|dim| self.sizes[*dim as usize]).chain(shape.iter().copied()).collect()
     }
 
+    /// The type of a tensor of these sizes.
+    pub fn tensor_type(&self, elem: Elem, sizes: &[i64]) -> String {
+        let sizes: String = sizes.iter().map(|n| format!("{n}x")).collect();
+        let word = match (elem, self.precision) {
+            (Elem::Real, Precision::F64) => "f64",
+            (Elem::Real, Precision::F32) => "f32",
+            (Elem::Int, _) => "i64",
+            (Elem::Bool, _) => "i1",
+            (Elem::Text | Elem::Box(_), _) => "none",
+        };
+        format!("tensor<{sizes}{word}>")
+    }
+
+    /// A Real as MLIR reads it: infinities and nan by their bits.
+    fn number(&self, x: f64) -> String {
+        let finite = match self.precision {
+            Precision::F64 => x.is_finite(),
+            Precision::F32 => (x as f32).is_finite(),
+        };
+        match (finite, self.precision) {
+            (false, Precision::F64) => format!("0x{:016X}", x.to_bits()),
+            (false, Precision::F32) => format!("0x{:08X}", (x as f32).to_bits()),
+            (true, _) => {
+                let text = format!("{x:?}");
+                match text.split_once('e') {
+                    Some((digits, exponent)) if !digits.contains('.') => {
+                        format!("{digits}.0e{exponent}")
+                    }
+                    _ => text,
+                }
+            }
+        }
+    }
+
     pub fn ty(&self, t: &Tensor) -> String {
-        tensor_type(t.elem, &self.sizes_of(&t.dims, &t.shape))
+        self.tensor_type(t.elem, &self.sizes_of(&t.dims, &t.shape))
     }
 
     /// Writes an operation with this text behind `=`, and gives its result.
@@ -136,16 +143,16 @@ impl Lift<'_> {
 
     /// A constant that is the same everywhere.
     pub fn splat(&mut self, elem: Elem, value: &str, sizes: &[i64]) -> Tensor {
-        let text = format!("stablehlo.constant dense<{value}> : {}", tensor_type(elem, sizes));
+        let text = format!("stablehlo.constant dense<{value}> : {}", self.tensor_type(elem, sizes));
         self.emit(elem, Vec::new(), sizes.to_vec(), &text)
     }
 
     pub fn real(&mut self, x: f64) -> Tensor {
-        self.splat(Elem::Real, &real(x), &[])
+        self.splat(Elem::Real, &self.number(x), &[])
     }
 
     pub fn reals(&mut self, x: f64, sizes: &[i64]) -> Tensor {
-        self.splat(Elem::Real, &real(x), sizes)
+        self.splat(Elem::Real, &self.number(x), sizes)
     }
 
     pub fn zeros(&mut self, elem: Elem, sizes: &[i64]) -> Tensor {
@@ -176,14 +183,16 @@ impl Lift<'_> {
         }
         let mut values = String::new();
         nested(table.elem, &sizes, &table.data, &mut values);
-        let text =
-            format!("stablehlo.constant dense<{values}> : {}", tensor_type(table.elem, &sizes));
+        let text = format!(
+            "stablehlo.constant dense<{values}> : {}",
+            self.tensor_type(table.elem, &sizes)
+        );
         self.emit(table.elem, table.dims.clone(), table.shape.clone(), &text)
     }
 
     /// The indices of a dimension.
     pub fn iota(&mut self, dim: Dim) -> Tensor {
-        let ty = tensor_type(Elem::Int, &[self.sizes[dim as usize]]);
+        let ty = self.tensor_type(Elem::Int, &[self.sizes[dim as usize]]);
         let text = format!("stablehlo.iota dim = 0 : {ty}");
         self.emit(Elem::Int, vec![dim], Vec::new(), &text)
     }
@@ -199,7 +208,7 @@ impl Lift<'_> {
         if from == to {
             return Tensor { id, elem: t.elem, dims, shape };
         }
-        let types = (tensor_type(t.elem, &from), tensor_type(t.elem, &to));
+        let types = (self.tensor_type(t.elem, &from), self.tensor_type(t.elem, &to));
         let text = format!("stablehlo.reshape {id} : ({}) -> {}", types.0, types.1);
         let found = self.emit(t.elem, dims, shape, &text);
         self.reshaped.insert(found.id.clone(), (id, from));
@@ -218,7 +227,7 @@ impl Lift<'_> {
             return Tensor { dims, shape, ..t.clone() };
         }
         let (id, from) = (&t.id, self.ty(t));
-        let to = tensor_type(t.elem, &self.sizes_of(&dims, &shape));
+        let to = self.tensor_type(t.elem, &self.sizes_of(&dims, &shape));
         let order: Vec<i64> = order.iter().map(|axis| *axis as i64).collect();
         let text =
             format!("stablehlo.transpose {id}, dims = [{}] : ({from}) -> {to}", list(&order));
@@ -234,7 +243,7 @@ impl Lift<'_> {
         let mut to: Vec<i64> = t.dims.iter().map(place).collect();
         to.extend((0..t.shape.len()).map(|i| (dims.len() + i) as i64));
         let (id, from) = (&t.id, self.ty(t));
-        let result = tensor_type(t.elem, &self.sizes_of(dims, &t.shape));
+        let result = self.tensor_type(t.elem, &self.sizes_of(dims, &t.shape));
         let text = format!(
             "stablehlo.broadcast_in_dim {id}, dims = [{}] : ({from}) -> {result}",
             list(&to)
@@ -249,7 +258,7 @@ impl Lift<'_> {
         }
         let to: Vec<i64> = (0..t.dims.len() as i64).collect();
         let (id, from) = (&t.id, self.ty(t));
-        let result = tensor_type(t.elem, &self.sizes_of(&t.dims, shape));
+        let result = self.tensor_type(t.elem, &self.sizes_of(&t.dims, shape));
         let text = format!(
             "stablehlo.broadcast_in_dim {id}, dims = [{}] : ({from}) -> {result}",
             list(&to)
@@ -281,7 +290,7 @@ impl Lift<'_> {
             _ => "SIGNED",
         };
         let from = self.ty(&all[0]);
-        let to = tensor_type(Elem::Bool, &self.sizes_of(&all[0].dims, &all[0].shape));
+        let to = self.tensor_type(Elem::Bool, &self.sizes_of(&all[0].dims, &all[0].shape));
         let (a, b) = (&all[0], &all[1]);
         let text = format!(
             "stablehlo.compare {how}, {}, {}, {kind} : ({from}, {from}) -> {to}",
@@ -302,15 +311,23 @@ impl Lift<'_> {
     }
 
     pub fn convert(&mut self, t: &Tensor, to: Elem) -> Tensor {
-        let (from, result) = (self.ty(t), tensor_type(to, &self.sizes_of(&t.dims, &t.shape)));
+        let (from, result) = (self.ty(t), self.tensor_type(to, &self.sizes_of(&t.dims, &t.shape)));
         let text = format!("stablehlo.convert {} : ({from}) -> {result}", t.id);
         self.emit(to, t.dims.clone(), t.shape.clone(), &text)
     }
 
+    /// The bits of Reals, as Ints.
     pub fn bits(&mut self, t: &Tensor) -> Tensor {
-        let (from, result) =
-            (self.ty(t), tensor_type(Elem::Int, &self.sizes_of(&t.dims, &t.shape)));
-        let text = format!("stablehlo.bitcast_convert {} : ({from}) -> {result}", t.id);
+        let (from, sizes) = (self.ty(t), self.sizes_of(&t.dims, &t.shape));
+        let to = self.tensor_type(Elem::Int, &sizes);
+        let bits =
+            |id: &str, to: &str| format!("stablehlo.bitcast_convert {id} : ({from}) -> {to}");
+        if self.precision == Precision::F64 {
+            return self.emit(Elem::Int, t.dims.clone(), t.shape.clone(), &bits(&t.id, &to));
+        }
+        let narrow = to.replace("i64", "i32");
+        let found = self.emit(Elem::Int, t.dims.clone(), t.shape.clone(), &bits(&t.id, &narrow));
+        let text = format!("stablehlo.convert {} : ({narrow}) -> {to}", found.id);
         self.emit(Elem::Int, t.dims.clone(), t.shape.clone(), &text)
     }
 
@@ -328,7 +345,7 @@ impl Lift<'_> {
             return Tensor { dims, shape, ..t.clone() };
         }
         let (from, unit) = (self.ty(t), self.ty(init));
-        let to = tensor_type(t.elem, &self.sizes_of(&dims, &shape));
+        let to = self.tensor_type(t.elem, &self.sizes_of(&dims, &shape));
         let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
         let text = format!(
             "stablehlo.reduce({} init: {}) applies stablehlo.{op} across dimensions = [{}] : ({from}, {unit}) -> {to}",
@@ -371,7 +388,7 @@ impl Lift<'_> {
         let ranges: Vec<String> = (0..rank)
             .map(|i| if i + 1 == rank { format!("{lo}:{hi}") } else { format!("0:{}", sizes[i]) })
             .collect();
-        let (from, to) = (self.ty(&t), tensor_type(t.elem, &self.sizes_of(&t.dims, &shape)));
+        let (from, to) = (self.ty(&t), self.tensor_type(t.elem, &self.sizes_of(&t.dims, &shape)));
         let text = format!("stablehlo.slice {} [{}] : ({from}) -> {to}", t.id, ranges.join(", "));
         self.emit(t.elem, t.dims.clone(), shape, &text)
     }
@@ -393,7 +410,7 @@ impl Lift<'_> {
             *last += below + above;
         }
         let (from, unit) = (self.ty(t), self.ty(&zero));
-        let to = tensor_type(t.elem, &self.sizes_of(&t.dims, &shape));
+        let to = self.tensor_type(t.elem, &self.sizes_of(&t.dims, &shape));
         let text = format!(
             "stablehlo.pad {}, {}, low = [{}], high = [{}], interior = [{}] : ({from}, {unit}) -> {to}",
             t.id,
@@ -427,7 +444,7 @@ impl Lift<'_> {
             *last = length;
         }
         let sizes = self.sizes_of(&t.dims, &shape);
-        let (from, to) = (self.ty(t), tensor_type(t.elem, &sizes));
+        let (from, to) = (self.ty(t), self.tensor_type(t.elem, &sizes));
         let places = vec!["tensor<i64>"; rank].join(", ");
         let text = format!(
             "stablehlo.dynamic_slice {}, {}, sizes = [{}] : ({from}, {places}) -> {to}",
@@ -460,7 +477,7 @@ impl Lift<'_> {
         let dims = all[0].dims.clone();
         let names: Vec<&str> = all.iter().map(|t| &*t.id).collect();
         let types: Vec<String> = all.iter().map(|t| self.ty(t)).collect();
-        let to = tensor_type(all[0].elem, &self.sizes_of(&dims, &shape));
+        let to = self.tensor_type(all[0].elem, &self.sizes_of(&dims, &shape));
         let text = format!(
             "stablehlo.concatenate {}, dim = {} : ({}) -> {to}",
             names.join(", "),
@@ -488,9 +505,9 @@ impl Lift<'_> {
                 format!("batching_dims = [{}] x [{}], ", places(a, &batch), places(b, &batch))
             }
         };
-        let to = tensor_type(a.elem, &self.sizes_of(&order, &[]));
+        let to = self.tensor_type(a.elem, &self.sizes_of(&order, &[]));
         let text = format!(
-            "stablehlo.dot_general {}, {}, {batching}contracting_dims = [{}] x [{}] : ({}, {}) -> {to}",
+            "stablehlo.dot_general {}, {}, {batching}contracting_dims = [{}] x [{}], precision = [HIGHEST, HIGHEST] : ({}, {}) -> {to}",
             a.id,
             b.id,
             places(a, over),
@@ -525,7 +542,7 @@ impl Lift<'_> {
         let rank = places.len();
         let offset: Vec<i64> = (0..window.len()).map(|i| (rank + i) as i64).collect();
         let sizes: Vec<i64> = std::iter::once(1).chain(window.iter().copied()).collect();
-        let to = tensor_type(t.elem, &self.sizes_of(&dims, &shape));
+        let to = self.tensor_type(t.elem, &self.sizes_of(&dims, &shape));
         let text = format!(
             "\"stablehlo.gather\"({}, {}) <{{dimension_numbers = #stablehlo.gather<offset_dims = [{}], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = {rank}>, indices_are_sorted = false, slice_sizes = array<i64: {}>}}> : ({}, {}) -> {to}",
             t.id,
@@ -541,7 +558,7 @@ impl Lift<'_> {
     /// Adds numbers to elements of a tensor of one axis.
     pub fn scatter_add(&mut self, t: &Tensor, at: &Tensor, with: &Tensor) -> Tensor {
         let rank = at.dims.len() + at.shape.len();
-        let scalar = tensor_type(t.elem, &[]);
+        let scalar = self.tensor_type(t.elem, &[]);
         let (a, b) = (self.name("a"), self.name("b"));
         let id = self.fresh();
         let (whole, places, new) = (self.ty(t), self.ty(at), self.ty(with));

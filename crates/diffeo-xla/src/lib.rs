@@ -35,7 +35,7 @@ use diffeo_array::report::{report, ErrorOperand, Failure, Why};
 use diffeo_base::Name;
 use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::show::real;
-use emit::{tensor_type, without_unused};
+use emit::without_unused;
 use lift::{elem, Lift};
 use value::{Tensor, Val};
 
@@ -50,11 +50,25 @@ pub enum Input {
     Array(Vec<i64>),
 }
 
+/// The numbers that Reals are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// Of 64 bits, as everywhere else in Diffeo.
+    #[default]
+    F64,
+    /// Of 32 bits, for devices that have no others or are slow with them: 7 digits, up to 3.4e38.
+    F32,
+}
+
 /// A module of StableHLO.
 #[derive(Clone, Debug)]
 pub struct StableHlo {
     /// Its text.
     pub text: String,
+    /// The numbers that its Reals are.
+    pub precision: Precision,
+    /// The results of the entry: elements and sizes. The number of the failed check and its operands follow them.
+    pub results: Vec<(Elem, Vec<i64>)>,
     /// The checks, by number.
     pub checks: Vec<Check>,
 }
@@ -67,7 +81,10 @@ impl StableHlo {
         let given = check.operands.iter().zip(operands);
         let mut operands: Vec<ErrorOperand> = given
             .map(|(elem, n)| match elem {
-                Elem::Real => ErrorOperand::Real(f64::from_bits(*n as u64)),
+                Elem::Real => ErrorOperand::Real(match self.precision {
+                    Precision::F64 => f64::from_bits(*n as u64),
+                    Precision::F32 => f32::from_bits(*n as u32).into(),
+                }),
                 _ => ErrorOperand::Int(*n),
             })
             .collect();
@@ -163,9 +180,10 @@ pub fn stablehlo(
     module: &Module,
     inputs: &[Input],
     batch: &[i64],
+    precision: Precision,
 ) -> Result<StableHlo, Box<Refusal>> {
     let entry = &module.functions[module.entry.0 as usize];
-    let mut lift = Lift::new(module);
+    let mut lift = Lift::new(module, precision);
     let rows: Vec<_> = batch.iter().map(|n| lift.new_dim(*n)).collect();
     lift.open.clone_from(&rows);
     let (mut params, mut values) = (Vec::new(), Vec::new());
@@ -185,7 +203,7 @@ pub fn stablehlo(
         };
         let id = format!("%arg{}", params.len());
         let sizes: Vec<i64> = batch.iter().chain(&shape).copied().collect();
-        params.push(format!("{id}: {}", tensor_type(elem(ty), &sizes)));
+        params.push(format!("{id}: {}", lift.tensor_type(elem(ty), &sizes)));
         let dims = rows.clone();
         values.push(Val::Tensor(Tensor { id: id.into(), elem: elem(ty), dims, shape }));
     }
@@ -198,5 +216,9 @@ pub fn stablehlo(
         without_unused(&lift.out, &ids),
         ids.join(", ")
     );
-    Ok(StableHlo { text, checks: lift.checks })
+    let results = results[..results.len() - 2]
+        .iter()
+        .map(|t| (t.elem, lift.sizes_of(&t.dims, &t.shape)))
+        .collect();
+    Ok(StableHlo { text, precision, results, checks: lift.checks })
 }

@@ -10,7 +10,7 @@ use crate::emit::union;
 use crate::place::{product, Place};
 use crate::products::Product;
 use crate::value::{Affine, Check, Dim, Table, Tensor, TextPart, Val};
-use crate::{Reason, Refusal};
+use crate::{Precision, Reason, Refusal};
 use diffeo_array::ir::{
     self, Atom, Block, Elem, FlatTy, FunctionId, Module, Op, SiteId, Stmt, Stop, Var,
 };
@@ -33,6 +33,7 @@ pub(crate) const OPERANDS: usize = 4;
 
 pub(crate) struct Lift<'m> {
     pub module: &'m Module,
+    pub precision: Precision,
     pub out: String,
     /// How deep regions lie within each other.
     pub depth: usize,
@@ -78,9 +79,10 @@ pub(crate) fn elem(ty: &FlatTy) -> Elem {
 }
 
 impl<'m> Lift<'m> {
-    pub fn new(module: &'m Module) -> Lift<'m> {
+    pub fn new(module: &'m Module, precision: Precision) -> Lift<'m> {
         Lift {
             module,
+            precision,
             out: String::new(),
             depth: 2,
             count: 0,

@@ -1,20 +1,26 @@
-//! Entries as StableHLO, for XLA.
+//! Functions as StableHLO, for XLA.
 //!
-//! Sizes go by the names of parameters, and of fields: `xs`, `model.weights`. An Int may be given in the place of a size:
-//! the module is made for it, so that sizes may depend on it.
+//! Sizes go by the names of parameters, and of fields: `xs`, `model.weights`. Where the type of the function says that two
+//! sizes are equal, one of them is enough. An Int may be given in the place of a size: the module is made for it, so that
+//! sizes may depend on it.
 
 // A message is made once, when there is nothing more to do.
 #![allow(clippy::result_large_err)]
 
+use crate::export::{ExportedValue, LibraryFunction};
 use crate::pipeline;
 use crate::session::Session;
 use diffeo_array::ir::Module;
 use diffeo_base::{closest, Diagnostic, Help, Name, Span};
-use diffeo_calculus::Ty;
+use diffeo_calculus::term::GlobalId;
+use diffeo_calculus::Program;
+use diffeo_front::interface::Type;
 use diffeo_front::Entry;
 use diffeo_lower::{LowerOptions, Nan};
+use std::collections::BTreeMap;
+use std::fmt::Write;
 
-pub use diffeo_xla::{Check, Input, Piece, StableHlo};
+pub use diffeo_xla::{Check, Input, Piece, Precision, StableHlo};
 
 /// The sizes of arrays by the names of what they are given for; an Int that is fixed has one.
 pub type Shapes = [(String, Vec<i64>)];
@@ -24,96 +30,152 @@ impl Session {
     ///
     /// # Errors
     /// A form that XLA lacks, with its place; a missing size; a size of a parameter that the entry has not.
-    pub fn stablehlo(&self, entry: &Entry, shapes: &Shapes) -> Result<StableHlo, Box<Diagnostic>> {
-        let inputs = self.inputs(entry, shapes)?;
-        self.lower_to_stablehlo(entry, &inputs, &[]).map(|(_, made)| made)
-    }
-
-    /// The module for these inputs, all with the sizes of a batch in front; and the module of Flat, for errors of checks.
-    pub(crate) fn lower_to_stablehlo(
+    pub fn stablehlo(
         &self,
         entry: &Entry,
-        inputs: &[Input],
-        batch: &[i64],
-    ) -> Result<(Module, StableHlo), Box<Diagnostic>> {
-        // A derivative that is nan is one on a device.
-        let options = LowerOptions { nan: Nan::Given, ..LowerOptions::default() };
-        let lowered = pipeline::flat_with(&entry.program, entry.global, options, &mut |_| {})
-            .map_err(|refusal| Box::new(refusal.to_diagnostic(entry.span)))?;
-        let made = diffeo_xla::stablehlo(&lowered.module, inputs, batch).map_err(|refusal| {
-            let module = &lowered.module;
-            let span = module.sites.get(refusal.site.0 as usize).map_or(entry.span, |site| {
-                // An error within the library stands at the user's call that led there.
-                let mut site = site;
-                while let (true, Some(inlined)) =
-                    (module.library.contains(&site.span.file), &site.inlined)
-                {
-                    site = &module.sites[inlined.at.0 as usize];
-                }
-                if site.span.is_none() {
-                    entry.span
-                } else {
-                    site.span
-                }
-            });
-            let diagnostic = Diagnostic::error("no-form-in-xla", span, refusal.reason.text());
-            Box::new(diagnostic.help("the engines `jit`, `llvm` and `interp` run it"))
-        })?;
-        Ok((lowered.module, made))
+        shapes: &Shapes,
+        precision: Precision,
+    ) -> Result<StableHlo, Box<Diagnostic>> {
+        let function = LibraryFunction::of(entry);
+        let (_, made, _) = lowered(&function, entry.span, shapes, precision)?;
+        Ok(made)
     }
 
-    fn inputs(&self, entry: &Entry, shapes: &Shapes) -> Result<Vec<Input>, Diagnostic> {
-        let mut walk =
-            Walk { shapes, used: vec![false; shapes.len()], names: Vec::new(), inputs: Vec::new() };
-        if let Ty::Fun(sides) = &entry.ty {
-            let names = &entry.interface.parameters;
-            let named = |i: usize| match names.get(i) {
-                Some(Some(name)) => name.to_string(),
-                _ => (i + 1).to_string(),
-            };
-            match &sides.0 {
-                Ty::Tuple(parts) if names.len() == parts.len() => {
-                    for (i, part) in parts.iter().enumerate() {
-                        walk.parameter(&named(i), part, entry.span)?;
-                    }
-                }
-                Ty::Record(fields) => walk.fields("", fields, entry.span)?,
-                ty => walk.parameter(&named(0), ty, entry.span)?,
-            }
+    /// The text of a module for a function that is an entry or a derivative of it, headed by how it is called.
+    pub(crate) fn stablehlo_file(
+        &self,
+        function: &LibraryFunction,
+        entry: &Entry,
+        shapes: &Shapes,
+        precision: Precision,
+    ) -> Result<String, Box<Diagnostic>> {
+        let (module, made, inputs) = lowered(function, entry.span, shapes, precision)?;
+        let mut text = format!("// {}", function.name);
+        if function.name != *entry.name.as_str() {
+            let _ = write!(text, ", a derivative of {}", entry.name);
         }
-        match walk.used.iter().position(|used| !used) {
-            None => Ok(walk.inputs),
-            Some(at) => {
-                let name = &shapes[at].0;
-                let message = format!("`{}` has no array or Int `{name}`", entry.name);
-                let near = closest(name, walk.names.iter().map(String::as_str));
-                let help = match near {
-                    Some(near) => Help::did_you_mean(near),
-                    None => format!("it has {}", walk.names.join(", ")).into(),
-                };
-                Err(Diagnostic::error("argument", Span::NONE, message).help(help))
+        let _ = writeln!(text, " : {}", entry.interface.text);
+        for (name, input) in &inputs {
+            let _ = match input {
+                Input::Fixed(n) => writeln!(text, "// {name} is {n}"),
+                _ => writeln!(text, "// takes {name}"),
+            };
+        }
+        text += "// gives the result, the number of the first check that failed, or -1, and its operands\n";
+        for number in 0..made.checks.len() {
+            let Some(error) = made.error(&module, number as i64, &[0; 4]) else { continue };
+            let file = self.sources().name(error.span.file);
+            let at = self.sources().line_column(error.span);
+            let (code, line) = (error.kind.code(), at.line);
+            let _ = writeln!(text, "// check {number}: {code} at {file}:{line}:{}", at.column);
+        }
+        Ok(text + &made.text)
+    }
+}
+
+/// A function as a module of Flat and one of StableHLO, with its inputs by name.
+type Lowered = (Module, StableHlo, Vec<(String, Input)>);
+
+fn lowered(
+    function: &LibraryFunction,
+    at: Span,
+    shapes: &Shapes,
+    precision: Precision,
+) -> Result<Lowered, Box<Diagnostic>> {
+    let LibraryFunction { name, program, global, sides } = function;
+    let inputs = inputs(name, &sides.takes, shapes, at)?;
+    let given: Vec<Input> = inputs.iter().map(|(_, input)| input.clone()).collect();
+    let (module, made) = lower_to_stablehlo(program, *global, at, &given, &[], precision)?;
+    Ok((module, made, inputs))
+}
+
+/// The module of a function for these inputs, all with the sizes of a batch in front; and the module of Flat, for errors of
+/// checks.
+pub(crate) fn lower_to_stablehlo(
+    program: &Program,
+    global: GlobalId,
+    at: Span,
+    inputs: &[Input],
+    batch: &[i64],
+    precision: Precision,
+) -> Result<(Module, StableHlo), Box<Diagnostic>> {
+    // A derivative that is nan is one on a device.
+    let options = LowerOptions { nan: Nan::Given, ..LowerOptions::default() };
+    let lowered = pipeline::flat_with(program, global, options, &mut |_| {})
+        .map_err(|refusal| Box::new(refusal.to_diagnostic(at)))?;
+    let module = lowered.module;
+    let made = diffeo_xla::stablehlo(&module, inputs, batch, precision).map_err(|refusal| {
+        let span = module.sites.get(refusal.site.0 as usize).map_or(at, |site| {
+            // An error within the library stands at the user's call that led there.
+            let mut site = site;
+            while let (true, Some(inlined)) =
+                (module.library.contains(&site.span.file), &site.inlined)
+            {
+                site = &module.sites[inlined.at.0 as usize];
             }
+            if site.span.is_none() {
+                at
+            } else {
+                site.span
+            }
+        });
+        let diagnostic = Diagnostic::error("no-form-in-xla", span, refusal.reason.text());
+        Box::new(diagnostic.help("the engines `jit`, `llvm` and `interp` run it"))
+    })?;
+    Ok((module, made))
+}
+
+/// The inputs of a function, by name, in the order of Flat.
+fn inputs(
+    function: &str,
+    takes: &[ExportedValue],
+    shapes: &Shapes,
+    at: Span,
+) -> Result<Vec<(String, Input)>, Box<Diagnostic>> {
+    let mut walk = Walk {
+        shapes,
+        used: vec![false; shapes.len()],
+        names: Vec::new(),
+        known: BTreeMap::new(),
+        binds: true,
+        inputs: Vec::new(),
+        at,
+    };
+    for binds in [true, false] {
+        (walk.binds, walk.names) = (binds, Vec::new());
+        for value in takes {
+            walk.value(&value.name, &value.ty, &[])?;
+        }
+    }
+    match walk.used.iter().position(|used| !used) {
+        None => Ok(walk.inputs),
+        Some(given) => {
+            let name = &shapes[given].0;
+            let message = format!("`{function}` has no array or Int `{name}`");
+            let near = closest(name, walk.names.iter().map(String::as_str));
+            let help = match near {
+                Some(near) => Help::did_you_mean(near),
+                None => format!("it has {}", walk.names.join(", ")).into(),
+            };
+            Err(Box::new(Diagnostic::error("argument", Span::NONE, message).help(help)))
         }
     }
 }
 
+/// The walk over parameters, done twice: sizes that are given bind the names of the type, then all sizes are known.
 struct Walk<'s> {
     shapes: &'s Shapes,
     used: Vec<bool>,
     /// The names of arrays and Ints, for messages.
     names: Vec<String>,
-    inputs: Vec<Input>,
+    /// Sizes that the type names, and the array that says so.
+    known: BTreeMap<Name, (i64, String)>,
+    binds: bool,
+    inputs: Vec<(String, Input)>,
+    at: Span,
 }
 
 impl Walk<'_> {
-    fn fields(&mut self, path: &str, fields: &[(Name, Ty)], at: Span) -> Result<(), Diagnostic> {
-        for (name, ty) in fields {
-            let path = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
-            self.parameter(&path, ty, at)?;
-        }
-        Ok(())
-    }
-
     fn given(&mut self, path: &str) -> Option<Vec<i64>> {
         self.names.push(path.to_string());
         let at = self.shapes.iter().position(|(name, _)| name == path)?;
@@ -121,58 +183,95 @@ impl Walk<'_> {
         Some(self.shapes[at].1.clone())
     }
 
-    fn parameter(&mut self, path: &str, ty: &Ty, at: Span) -> Result<(), Diagnostic> {
+    fn input(&mut self, path: &str, input: Input) {
+        if !self.binds {
+            self.inputs.push((path.to_string(), input));
+        }
+    }
+
+    /// A value within arrays of these sizes.
+    fn value(&mut self, path: &str, ty: &Type, outer: &[i64]) -> Result<(), Box<Diagnostic>> {
         match ty {
-            Ty::Unit => {}
-            Ty::Real | Ty::Bool => self.inputs.push(Input::Scalar),
-            Ty::Int => {
+            Type::Unit => {}
+            Type::Int if outer.is_empty() => {
                 let input = match self.given(path).as_deref() {
                     Some([n]) => Input::Fixed(*n),
                     _ => Input::Scalar,
                 };
-                self.inputs.push(input);
+                self.input(path, input);
             }
-            Ty::Tuple(parts) => {
+            Type::Real | Type::Int | Type::Bool => {
+                let scalar = outer.is_empty();
+                let input = if scalar { Input::Scalar } else { Input::Array(outer.to_vec()) };
+                self.input(path, input);
+            }
+            Type::Tuple(parts) => {
                 for (i, part) in parts.iter().enumerate() {
-                    self.parameter(&format!("{path}.{}", i + 1), part, at)?;
+                    self.value(&format!("{path}.{}", i + 1), part, outer)?;
                 }
             }
-            Ty::Record(fields) => self.fields(path, fields, at)?,
-            Ty::Array(of) => {
-                let (mut of, mut rank) = (of, 1);
-                while let Ty::Array(inner) = &**of {
-                    (of, rank) = (inner, rank + 1);
-                }
-                let sizes = self.given(path).unwrap_or_default();
-                if sizes.len() != rank {
-                    let example = vec!["10"; rank].join("x");
-                    let message = match sizes.is_empty() {
-                        true => format!("which sizes has `{path}`? XLA needs all of them"),
-                        false if rank == 1 => format!("`{path}` has one size, not {}", sizes.len()),
-                        false => format!("`{path}` has {rank} sizes, not {}", sizes.len()),
-                    };
-                    let help = format!("give them: `--shape {path}={example}`");
-                    return Err(Diagnostic::error("shape", at, message).help(help));
-                }
-                for _ in 0..leaves(of) {
-                    self.inputs.push(Input::Array(sizes.clone()));
+            Type::Record(fields) => {
+                for (name, ty) in fields.iter() {
+                    self.value(&format!("{path}.{name}"), ty, outer)?;
                 }
             }
-            Ty::String | Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => {
+            Type::Array(..) => {
+                let (mut of, mut names) = (ty, Vec::new());
+                while let Type::Array(name, inner) = of {
+                    names.push(name.clone());
+                    of = inner;
+                }
+                let sizes = self.sizes(path, &names)?;
+                self.value(path, of, &[outer, &sizes].concat())?;
+            }
+            Type::String | Type::Variant(..) | Type::Function(_) | Type::Parameter(_) => {
                 let message =
                     format!("`{path}` is neither numbers nor arrays of numbers, which XLA takes");
-                return Err(Diagnostic::error("no-form-in-xla", at, message));
+                return Err(Box::new(Diagnostic::error("no-form-in-xla", self.at, message)));
             }
         }
         Ok(())
     }
-}
 
-/// How many arrays an array of this type is.
-fn leaves(ty: &Ty) -> usize {
-    match ty {
-        Ty::Tuple(parts) => parts.iter().map(leaves).sum(),
-        Ty::Record(fields) => fields.iter().map(|(_, ty)| leaves(ty)).sum(),
-        _ => 1,
+    /// The sizes of an array whose type calls them so.
+    fn sizes(&mut self, path: &str, names: &[Name]) -> Result<Vec<i64>, Box<Diagnostic>> {
+        let rank = names.len();
+        let example = vec!["10"; rank].join("x");
+        let at = self.at;
+        let wrong = |message: String| {
+            let help = format!("give them: `--shape {path}={example}`");
+            Box::new(Diagnostic::error("shape", at, message).help(help))
+        };
+        let Some(sizes) = self.given(path) else {
+            let known = |name: &Name| {
+                name.parse().ok().or_else(|| self.known.get(name).map(|(size, _)| *size))
+            };
+            let inferred: Option<Vec<i64>> = names.iter().map(known).collect();
+            return match inferred {
+                Some(sizes) => Ok(sizes),
+                // Another array may tell.
+                None if self.binds => Ok(vec![0; rank]),
+                None => Err(wrong(format!("which sizes has `{path}`? XLA needs all of them"))),
+            };
+        };
+        if sizes.len() != rank {
+            let has = if rank == 1 { "one size".to_string() } else { format!("{rank} sizes") };
+            return Err(wrong(format!("`{path}` has {has}, not {}", sizes.len())));
+        }
+        for (name, size) in names.iter().zip(&sizes) {
+            let literal = name.parse().ok().map(|n: i64| (n, "its type".to_string()));
+            let other = literal.or_else(|| self.known.get(name).cloned());
+            match other {
+                Some((known, by)) if known != *size => {
+                    let message = format!("`{path}` has size {size} where {by} says {known}");
+                    return Err(wrong(message));
+                }
+                _ if name.is_empty() => {}
+                _ => {
+                    self.known.insert(name.clone(), (*size, format!("`{path}`")));
+                }
+            }
+        }
+        Ok(sizes)
     }
 }

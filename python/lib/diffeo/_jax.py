@@ -8,6 +8,7 @@ threads, or are another dimension for XLA.
 
 import ctypes
 import functools
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +26,13 @@ jax.ffi.register_ffi_target(
 )
 
 
+class _Xla(NamedTuple):
+    """How XLA runs a function: what becomes of a failed check, "report" or "nan", and the numbers that Reals are."""
+
+    checks: str
+    precision: str | None
+
+
 class _Call:
     """A function of Diffeo on flat operands, and what JAX has to know of it.
 
@@ -35,16 +43,16 @@ class _Call:
     def __init__(self, function, leaves_in, leaves_out, select, every, base=None, xla=None):
         self.function, self.leaves_in, self.leaves_out = function, leaves_in, leaves_out
         self.select, self.every, self.base = select, every, base
-        # What becomes of a failed check where XLA runs it, "report" or "nan"; none where Diffeo does.
+        # How XLA runs it; none where Diffeo does.
         self.xla = xla
         self.id = function._registered()
         self.derived, self.modules = {}, {}
 
-    def module(self, sizes, batch):
-        """The function for operands of these sizes as a module of StableHLO."""
-        key = (sizes, batch)
+    def module(self, inputs, batch, precision):
+        """The function for operands of these sizes, or these Ints, as a module of StableHLO."""
+        key = (inputs, batch, precision)
         if key not in self.modules:
-            self.modules[key] = self.function._stablehlo(sizes, batch)
+            self.modules[key] = self.function._stablehlo(inputs, batch, precision)
         return self.modules[key]
 
     def shapes(self, operands):
@@ -104,19 +112,19 @@ def _bind(*operands, **params):
     return primitive.bind(*operands, **params)
 
 
-def _dtype(kind, operands):
-    wide = jax.config.jax_enable_x64 and not any(x.dtype == jnp.float32 for x in operands)
-    return {"Real": jnp.float64 if wide else jnp.float32, "Int": jnp.int64 if wide else jnp.int32, "Bool": jnp.bool_}[
-        kind
-    ]
+def _dtype(call, kind, operands):
+    narrow = call.xla and call.xla.precision == "f32" or any(x.dtype == jnp.float32 for x in operands)
+    wide = jax.config.jax_enable_x64 and not narrow
+    long = jnp.int64 if jax.config.jax_enable_x64 else jnp.int32
+    return {"Real": jnp.float64 if wide else jnp.float32, "Int": long, "Bool": jnp.bool_}[kind]
 
 
 @primitive.def_abstract_eval
-def _abstract(*operands, call, linear, batch):
+def _abstract(*operands, call, linear, batch, fixed):
     rows = operands[0].shape[:batch] if operands else ()
     shapes = call.shapes([x.shape[batch:] for x in operands])
     return [
-        _array(rows + tuple(shape), _dtype(kind, operands), operands) for shape, kind in zip(shapes, call.kinds)
+        _array(rows + tuple(shape), _dtype(call, kind, operands), operands) for shape, kind in zip(shapes, call.kinds)
     ]
 
 
@@ -131,23 +139,23 @@ def _array(shape, dtype, operands):
 
 
 @functools.lru_cache(maxsize=None)
-def _compiled(call, linear, batch):
-    return jax.jit(lambda *operands: _bind(*operands, call=call, linear=linear, batch=batch))
+def _compiled(call, linear, batch, fixed):
+    return jax.jit(lambda *operands: _bind(*operands, call=call, linear=linear, batch=batch, fixed=fixed))
 
 
 @primitive.def_impl
-def _implementation(*operands, call, linear, batch):
-    return _compiled(call, linear, batch)(*operands)
+def _implementation(*operands, call, linear, batch, fixed):
+    return _compiled(call, linear, batch, fixed)(*operands)
 
 
-def _lowering(context, *operands, call, linear, batch):
+def _lowering(context, *operands, call, linear, batch, fixed):
     rows = context.avals_in[0].shape[:batch] if operands else ()
     shapes = call.every([x.shape[batch:] for x in context.avals_in])
     if call.xla or context.module_context.platforms != ("cpu",):
-        return _operations(context, *operands, call=call, batch=batch)
+        return _operations(context, *operands, call=call, batch=batch, fixed=fixed)
     # Results that are not selected have a buffer, too.
     avals = [
-        jax.core.ShapedArray(rows + tuple(shape), _dtype(kind, context.avals_in))
+        jax.core.ShapedArray(rows + tuple(shape), _dtype(call, kind, context.avals_in))
         for shape, (_, kind) in zip(shapes, call.leaves_out)
     ]
     lower = jax.ffi.ffi_lowering(_TARGET)
@@ -163,17 +171,24 @@ except AttributeError:  # before JAX 0.8
     from jax.experimental import enable_x64 as _enable_x64
 
 
-def _operations(context, *operands, call, batch):
-    """The function as operations of XLA, in f64 and i64 within."""
+def _operations(context, *operands, call, batch, fixed):
+    """The function as operations of XLA, in i64 and f64 (or f32) within."""
     shapes = [x.shape for x in context.avals_in]
     rows = shapes[0][:batch] if shapes else ()
-    found = call.module(tuple(tuple(shape[batch:]) for shape in shapes), tuple(rows))
-    wide = {"Real": np.float64, "Int": np.int64, "Bool": np.bool_}
+    how = call.xla or _Xla("report", None)
+    precision = how.precision or ("f32" if "tpu" in context.module_context.platforms else "f64")
+    inputs = tuple(tuple(shape[batch:]) if n is None else n for shape, n in zip(shapes, fixed))
+    found = call.module(inputs, tuple(rows), precision)
+    types = {"Real": np.float32 if precision == "f32" else np.float64, "Int": np.int64, "Bool": np.bool_}
 
     def work(*arguments):
-        given = [x.astype(wide[kind]) for x, (_, kind) in zip(arguments, call.leaves_in)]
+        given = [
+            x.astype(types[kind])
+            for x, n, (_, kind) in zip(arguments, fixed, call.leaves_in)
+            if n is None
+        ]
         *results, status, failed = module_primitive.bind(*given, found=found)
-        if call.xla == "nan":
+        if how.checks == "nan":
             ok = status < 0
             results = [jnp.where(ok, x, jnp.nan) if kind == "Real" else x for x, (_, kind) in zip(results, call.leaves_out)]
         elif found.can_fail:
@@ -188,17 +203,18 @@ def _report(found, status, failed):
     found.check(int(status), [int(x) for x in failed])
 
 
+# A module gives so many operands of a failed check.
+_OPERANDS = 4
+
 module_primitive = Primitive("diffeo_module")
 module_primitive.multiple_results = True
 
 
 @module_primitive.def_abstract_eval
 def _module_abstract(*arguments, found):
-    kinds = {"f64": np.float64, "i64": np.int64, "i1": np.bool_}
-    with mlir.make_ir_context():
-        module = mlir.ir.Module.parse(found.text)
-        types = [mlir.ir.RankedTensorType(t) for t in module.body.operations[0].type.results]
-        return [jax.core.ShapedArray(tuple(t.shape), kinds[str(t.element_type)]) for t in types]
+    operands = [((), "int64"), ((_OPERANDS,), "int64")]
+    results = [(shape, kind) for kind, shape in found.results] + operands
+    return [jax.core.ShapedArray(tuple(shape), np.dtype(kind)) for shape, kind in results]
 
 
 def _module_lowering(context, *arguments, found):
@@ -219,13 +235,13 @@ mlir.register_lowering(module_primitive, _module_lowering)
 mlir.register_lowering(primitive, _lowering)
 
 
-def _batched(operands, axes, *, call, linear, batch):
+def _batched(operands, axes, *, call, linear, batch, fixed):
     count = next(x.shape[axis] for x, axis in zip(operands, axes) if axis is not None)
     rows = [
         jnp.broadcast_to(x, (count, *x.shape)) if axis is None else jnp.moveaxis(x, axis, 0)
         for x, axis in zip(operands, axes)
     ]
-    results = _bind(*rows, call=call, linear=linear, batch=batch + 1)
+    results = _bind(*rows, call=call, linear=linear, batch=batch + 1, fixed=fixed)
     return results, [0] * len(results)
 
 
@@ -272,8 +288,8 @@ def _zeros(x, like):
     return jnp.zeros(like.shape, like.dtype) if isinstance(x, ad.Zero) else x
 
 
-def _jvp(primals, tangents, *, call, linear, batch):
-    out = _bind(*primals, call=call, linear=linear, batch=batch)
+def _jvp(primals, tangents, *, call, linear, batch, fixed):
+    out = _bind(*primals, call=call, linear=linear, batch=batch, fixed=fixed)
     # The tangent of what is no Real is the value itself.
     filled = [
         _zeros(t, p) if kind == "Real" else p
@@ -282,7 +298,7 @@ def _jvp(primals, tangents, *, call, linear, batch):
     forward = _forward(call)
     count = len(primals)
     along = tuple(count + i for i, (_, kind) in enumerate(call.leaves_in) if kind == "Real")
-    slopes = _bind(*primals, *filled, call=forward, linear=along, batch=batch)
+    slopes = _bind(*primals, *filled, call=forward, linear=along, batch=batch, fixed=fixed * 2)
     dots = [
         slope if kind == "Real" else ad.Zero(jax.typeof(y).to_tangent_aval())
         for y, slope, kind in zip(out, slopes, call.kinds)
@@ -293,7 +309,7 @@ def _jvp(primals, tangents, *, call, linear, batch):
 ad.primitive_jvps[primitive] = _jvp
 
 
-def _transpose(cotangents, *operands, call, linear, batch):
+def _transpose(cotangents, *operands, call, linear, batch, fixed):
     asked = [i for i, x in enumerate(operands) if ad.is_undefined_primal(x)]
     if not set(asked) <= set(linear):
         raise ArgumentError(f"diffeo.jax: {call.function.__name__} is not linear in what is transposed")
@@ -308,17 +324,17 @@ def _transpose(cotangents, *operands, call, linear, batch):
     for i, (shape, (_, kind)) in enumerate(zip(shapes, base.leaves_out)):
         bar = selected.get(i)
         if bar is None or isinstance(bar, ad.Zero) or kind != "Real":
-            kind_dtype = _dtype(kind, [jax.core.ShapedArray((), dtype)]) if kind != "Real" else dtype
+            kind_dtype = _dtype(base, kind, [jax.core.ShapedArray((), dtype)]) if kind != "Real" else dtype
             bar = jnp.zeros(rows + tuple(shape), kind_dtype)
         bars.append(bar)
-    found = _bind(*primals, *bars, call=_backward(base), linear=(), batch=batch)
+    found = _bind(*primals, *bars, call=_backward(base), linear=(), batch=batch, fixed=fixed[:half] + (None,) * len(bars))
     return [found[i - half] if i in asked else None for i in range(len(operands))]
 
 
 ad.primitive_transposes[primitive] = _transpose
 
 
-def function(f, out=None, engine=None, checks="report"):
+def function(f, out=None, engine=None, checks="report", precision=None):
     """The function as one of JAX: under ``jit``, ``grad``, ``jvp``, ``vmap``, ``jacfwd``, ``hessian`` and the others.
 
     It takes numbers and arrays of them, tuples and dictionaries of these. ``out`` gives the shapes of its results, as
@@ -326,12 +342,18 @@ def function(f, out=None, engine=None, checks="report"):
     sizes of results are none of those that the type of the function names.
 
     With ``engine="xla"``, and on devices that are no CPU, it is operations of XLA, which can be spread over devices. What
-    fails there is an exception (``checks="report"``), or makes results nan (``checks="nan"``).
+    fails there is an exception (``checks="report"``), or makes results nan (``checks="nan"``). An Int that is given as an
+    ``int`` is part of the program, as static arguments of JAX are: sizes and numbers of steps may depend on it. Reals are
+    of 64 bits, and of 32 with ``precision="f32"`` and on TPUs.
     """
     if engine not in (None, "xla"):
         raise ArgumentError(f"diffeo.jax: there is no engine {engine!r}: it is 'xla', or none for machine code of Diffeo")
     if checks not in ("report", "nan"):
         raise ArgumentError(f"diffeo.jax: checks are 'report' or 'nan', not {checks!r}")
+    if precision not in (None, "f32", "f64"):
+        raise ArgumentError(f"diffeo.jax: precision is 'f64' or 'f32', not {precision!r}")
+    if precision and engine != "xla":
+        raise ArgumentError("diffeo.jax: the precision is that of engine='xla'")
     taken, gives = f._types()
     leaves_in, leaves_out = _leaves(taken), _leaves(gives)
 
@@ -354,15 +376,18 @@ def function(f, out=None, engine=None, checks="report"):
             found.append(tuple(shape))
         return found
 
-    xla = checks if engine == "xla" else None
+    xla = _Xla(checks, precision) if engine == "xla" else None
     call = _Call(f, leaves_in, leaves_out, tuple(range(len(leaves_out))), shapes, xla=xla)
 
     def called(*args):
         operands = jax.tree_util.tree_leaves(args)
         if len(operands) != len(leaves_in):
             raise ArgumentError(f"{f.__name__} : {f.type_} takes {len(leaves_in)} arrays, {len(operands)} were given")
-        arrays = []
+        arrays, fixed = [], []
+        static = xla or jax.default_backend() != "cpu"
         for i, (x, (names, kind)) in enumerate(zip(operands, leaves_in)):
+            is_fixed = static and kind == "Int" and isinstance(x, (int, np.integer))
+            fixed.append(int(x) if is_fixed else None)
             x = jnp.asarray(x)
             if x.ndim != len(names):
                 raise ArgumentError(
@@ -372,9 +397,10 @@ def function(f, out=None, engine=None, checks="report"):
                 raise ArgumentError(f"array {i} of {f.__name__} : {f.type_} is of Reals, {x.dtype} was given")
             if kind == "Int" and not jnp.issubdtype(x.dtype, jnp.integer):
                 raise ArgumentError(f"array {i} of {f.__name__} : {f.type_} is of Ints, {x.dtype} was given")
-            wanted = {"Real": jnp.result_type(float), "Int": jnp.result_type(int), "Bool": jnp.bool_}[kind]
+            real = jnp.float32 if precision == "f32" else jnp.result_type(float)
+            wanted = {"Real": real, "Int": jnp.result_type(int), "Bool": jnp.bool_}[kind]
             arrays.append(x.astype(wanted) if x.dtype != wanted else x)
-        results = _bind(*arrays, call=call, linear=(), batch=0)
+        results = _bind(*arrays, call=call, linear=(), batch=0, fixed=tuple(fixed))
         return _structure(gives, iter(results))
 
     called.__name__ = f.__name__

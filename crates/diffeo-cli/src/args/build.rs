@@ -1,6 +1,6 @@
 //! The arguments of `diffeo build`, and their texts.
 
-use super::{jet, CpuParser};
+use super::{jet, CpuParser, XlaArgs};
 use clap::Args;
 use diffeo::export::{Asked, By, Client, Derivative};
 use diffeo::Cpu;
@@ -12,6 +12,7 @@ Examples:
   diffeo build model.deo --entry loss --entry 'loss:gradient(w)' --entry step:jet:1,3 -o lib
   diffeo build model.deo --entry loss --entry step -o lib --name training --no-compile
   diffeo build model.deo --entry log_density --interface bridgestan -o lib
+  diffeo build model.deo --entry loss:gradient --interface stablehlo --shape xs=1000x3 -o lib
   cc main.c $(PKG_CONFIG_PATH=lib pkg-config --cflags --libs model)
 
 The library needs no Diffeo; the header says how it is called. Its functions take and give numbers,
@@ -51,10 +52,24 @@ pub struct ExportArg {
     pub derivative: Option<Derivative>,
 }
 
-/// Reads a program that loads functions.
-fn client(text: &str) -> Result<Client, String> {
+/// A form in which other programs load functions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InterfaceArg {
+    /// A library for C that a program loads.
+    Client(Client),
+    /// Modules for XLA.
+    StableHlo,
+}
+
+/// Reads the name of an interface.
+fn interface(text: &str) -> Result<InterfaceArg, String> {
+    if text == "stablehlo" {
+        return Ok(InterfaceArg::StableHlo);
+    }
     let found = Client::ALL.into_iter().find(|client| client.name() == text);
-    found.ok_or_else(|| format!("it is {}", Client::ALL.map(Client::name).join(", ")))
+    found
+        .map(InterfaceArg::Client)
+        .ok_or_else(|| format!("it is {}, stablehlo", Client::ALL.map(Client::name).join(", ")))
 }
 
 /// Reads a size by its name.
@@ -94,13 +109,18 @@ pub struct BuildArgs {
     pub derivatives: Vec<Asked>,
 
     /// Let another program load the library: xla-ffi (JAX), bridgestan (the clients of BridgeStan,
-    /// nutpie) or casadi; the source of the interface lies beside that of the library
-    #[arg(long = "interface", value_name = "CLIENT", value_parser = client)]
-    pub interfaces: Vec<Client>,
+    /// nutpie) or casadi; the source of the interface lies beside that of the library. With
+    /// stablehlo, write each function as a module for XLA, NAME.mlir
+    #[arg(long = "interface", value_name = "CLIENT", value_parser = interface)]
+    pub interfaces: Vec<InterfaceArg>,
 
     /// How large a size such as `n` of `[n]Real` is, for interfaces that have to know
     #[arg(long = "size", value_name = "NAME=N", value_parser = size)]
     pub sizes: Vec<(String, u64)>,
+
+    /// For StableHLO.
+    #[command(flatten)]
+    pub xla: XlaArgs,
 
     /// The folder for the files
     #[arg(long, short, value_name = "DIR")]

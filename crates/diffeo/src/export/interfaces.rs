@@ -53,7 +53,7 @@ fn casadi(
     let others = (0..exports.exports.len()).filter(|i| !with_derivatives.contains(i));
     let mut all: Vec<(usize, Option<Companions>)> = others.map(|i| (i, None)).collect();
     for (wanted, place) in functions {
-        let function = LibraryFunction::of(wanted);
+        let function = LibraryFunction::of(&wanted.entry);
         let mut companion = |of: &LibraryFunction, what: Asked| {
             of.derivative(what).map(|made| exports.add(&made, wanted).map(|place| (made, place)))
         };
@@ -100,7 +100,7 @@ fn bridgestan(
         Ty::Fun(sides) if sides.1 == Ty::Real => first_parameter(wanted),
         _ => None,
     };
-    let function = LibraryFunction::of(wanted);
+    let function = LibraryFunction::of(&wanted.entry);
     let not = || {
         let message =
             format!("`{name}` is no log density, which is a function to Real: it is {written}");

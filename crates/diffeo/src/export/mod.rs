@@ -9,6 +9,8 @@ mod interfaces;
 mod values;
 
 use crate::pipeline::{self, Backend, PassRun, Timing};
+use crate::session::Session;
+use crate::xla::{Precision, Shapes};
 use crate::SourceMap;
 use diffeo_base::{closest, Diagnostic, Help, Span};
 use diffeo_calculus::outside::{asked, derivative_by};
@@ -19,6 +21,8 @@ use diffeo_front::Entry;
 use diffeo_lower::{LowerOptions, Nan};
 use std::rc::Rc;
 use values::{values, Sides};
+
+pub(crate) use values::ExportedValue;
 
 pub use diffeo_calculus::outside::{Asked, By};
 pub use diffeo_codegen::c::compiler::{COptions, Compiler, Error};
@@ -65,7 +69,7 @@ pub fn export(
         let made = match &wanted.derivative {
             Some(derivative) => exports.derived(wanted, derivative),
             None => {
-                let place = exports.add(&LibraryFunction::of(wanted), wanted);
+                let place = exports.add(&LibraryFunction::of(&wanted.entry), wanted);
                 let all = derivatives.iter().map(|what| Derivative::All(*what));
                 place.and_then(|place| {
                     plain.push((wanted, place));
@@ -93,21 +97,21 @@ pub fn export(
 
 /// A function on its way into a library: a definition of a program.
 #[derive(Clone)]
-struct LibraryFunction {
-    name: String,
-    program: Rc<Program>,
-    global: GlobalId,
-    sides: Sides,
+pub(crate) struct LibraryFunction {
+    pub(crate) name: String,
+    pub(crate) program: Rc<Program>,
+    pub(crate) global: GlobalId,
+    pub(crate) sides: Sides,
 }
 
 impl LibraryFunction {
-    fn of(wanted: &ExportRequest) -> LibraryFunction {
-        let Entry { program, global, name, .. } = &wanted.entry;
+    pub(crate) fn of(entry: &Entry) -> LibraryFunction {
+        let Entry { program, global, name, .. } = entry;
         LibraryFunction {
             name: name.to_string(),
             program: program.clone(),
             global: *global,
-            sides: Sides::new(&wanted.entry),
+            sides: Sides::new(entry),
         }
     }
 
@@ -194,28 +198,59 @@ impl Exports<'_> {
         wanted: &ExportRequest,
         what: &Derivative,
     ) -> Result<usize, Box<Diagnostic>> {
-        let function = LibraryFunction::of(wanted);
-        let made = match what {
-            Derivative::All(what) => {
-                function.derivative(*what).ok_or_else(|| without(wanted, *what))
-            }
-            Derivative::By(what, names) => {
-                let places = places(wanted, names)?;
-                let all = match what {
-                    By::Gradient | By::ValueAndGradient => Asked::Gradient,
-                    By::Vjp => Asked::Pullback,
-                    By::Jvp => Asked::Pushforward,
-                };
-                let made = function.derivative_by(*what, &places);
-                let named = |made: LibraryFunction| LibraryFunction {
-                    name: format!("{}_{}", made.name, names.join("_")),
-                    ..made
-                };
-                made.map(named).ok_or_else(|| without(wanted, all))
+        self.add(&derived(wanted, what)?, wanted)
+    }
+}
+
+/// A derivative of a function.
+fn derived(wanted: &ExportRequest, what: &Derivative) -> Result<LibraryFunction, Box<Diagnostic>> {
+    let function = LibraryFunction::of(&wanted.entry);
+    match what {
+        Derivative::All(what) => function.derivative(*what).ok_or_else(|| without(wanted, *what)),
+        Derivative::By(what, names) => {
+            let places = places(wanted, names)?;
+            let all = match what {
+                By::Gradient | By::ValueAndGradient => Asked::Gradient,
+                By::Vjp => Asked::Pullback,
+                By::Jvp => Asked::Pushforward,
+            };
+            let made = function.derivative_by(*what, &places);
+            let named = |made: LibraryFunction| LibraryFunction {
+                name: format!("{}_{}", made.name, names.join("_")),
+                ..made
+            };
+            made.map(named).ok_or_else(|| without(wanted, all))
+        }
+    }
+}
+
+/// Each function, followed by such derivatives of it, as a text of StableHLO for arrays of these sizes: names and texts.
+///
+/// # Errors
+/// A form that XLA lacks, with its place; a size that is missing or contradicts the type.
+pub fn stablehlo(
+    session: &Session,
+    wanted: &[ExportRequest],
+    derivatives: &[Asked],
+    shapes: &Shapes,
+    precision: Precision,
+) -> Result<Vec<(String, String)>, Box<Diagnostic>> {
+    let mut files = Vec::new();
+    for wanted in wanted {
+        let functions = match &wanted.derivative {
+            Some(derivative) => vec![derived(wanted, derivative)?],
+            None => {
+                let all = derivatives.iter().map(|what| derived(wanted, &Derivative::All(*what)));
+                let own = Ok(LibraryFunction::of(&wanted.entry));
+                std::iter::once(own).chain(all).collect::<Result<_, _>>()?
             }
         };
-        self.add(&made?, wanted)
+        for function in functions {
+            let text = session.stablehlo_file(&function, &wanted.entry, shapes, precision)?;
+            files.push((function.name, text));
+        }
     }
+    Ok(files)
 }
 
 /// The positions of parameters of these names among those of a function.

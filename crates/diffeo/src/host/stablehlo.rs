@@ -1,10 +1,9 @@
 //! Functions as modules of StableHLO, for hosts that call XLA.
 
 use super::{Error, Function};
-use crate::xla::{Input, StableHlo};
-use diffeo_array::ir::Module;
-use diffeo_calculus::Ty;
-use diffeo_front::Message;
+use crate::xla::{lower_to_stablehlo, Input, Precision, StableHlo};
+use diffeo_array::ir::{Elem, Module};
+use diffeo_front::{Entry, Message};
 
 /// A function for arguments of some sizes.
 pub struct XlaModule {
@@ -13,33 +12,21 @@ pub struct XlaModule {
     made: StableHlo,
 }
 
-/// The inputs of a type, of which the arrays have these sizes in order.
-fn inputs<'s>(ty: &Ty, sizes: &mut impl Iterator<Item = &'s Vec<i64>>, all: &mut Vec<Input>) {
-    match ty {
-        Ty::Unit => {}
-        Ty::Tuple(parts) => parts.iter().for_each(|part| inputs(part, sizes, all)),
-        Ty::Record(fields) => fields.iter().for_each(|(_, ty)| inputs(ty, sizes, all)),
-        Ty::Array(_) => all.push(Input::Array(sizes.next().cloned().unwrap_or_default())),
-        _ => {
-            sizes.next();
-            all.push(Input::Scalar);
-        }
-    }
-}
-
 impl Function {
-    /// The function as a module of StableHLO. `sizes` has those of each number or array that it takes, in the order of tuples
+    /// The function as a module of StableHLO. There is an input for each number or array that it takes, in the order of tuples
     /// and of fields sorted by name; with a `batch`, arguments and results have these sizes in front of their own.
     ///
     /// # Errors
     /// A form that XLA lacks, with its place.
-    pub fn stablehlo(&self, sizes: &[Vec<i64>], batch: &[i64]) -> Result<XlaModule, Error> {
+    pub fn stablehlo(
+        &self,
+        inputs: &[Input],
+        batch: &[i64],
+        precision: Precision,
+    ) -> Result<XlaModule, Error> {
         let made = self.defined(|session, entry| {
-            let mut all = Vec::new();
-            if let Ty::Fun(sides) = &entry.ty {
-                inputs(&sides.0, &mut sizes.iter(), &mut all);
-            }
-            let made = session.lower_to_stablehlo(entry, &all, batch);
+            let Entry { program, global, span, .. } = entry;
+            let made = lower_to_stablehlo(program, *global, *span, inputs, batch, precision);
             made.map_err(|diagnostic| Error::one(Message::new(session.sources(), &diagnostic)))
         });
         let (module, made) = made?;
@@ -51,6 +38,18 @@ impl XlaModule {
     /// The text of the module.
     pub fn text(&self) -> &str {
         &self.made.text
+    }
+
+    /// The results of the function: the type of their elements, as NumPy calls it, and their sizes. The number of a failed
+    /// check and its operands follow them.
+    pub fn results(&self) -> impl Iterator<Item = (&'static str, Vec<i64>)> + '_ {
+        let word = |elem: Elem| match (elem, self.made.precision) {
+            (Elem::Real, Precision::F64) => "float64",
+            (Elem::Real, Precision::F32) => "float32",
+            (Elem::Bool, _) => "bool",
+            (Elem::Int | Elem::Text | Elem::Box(_), _) => "int64",
+        };
+        self.made.results.iter().map(move |(elem, sizes)| (word(*elem), sizes.clone()))
     }
 
     /// Whether there are checks that may fail when the module runs.

@@ -5,7 +5,7 @@ use diffeo::pipeline;
 use diffeo::{Engine, Options};
 use diffeo_array::value::FlatValue;
 use diffeo_lower::{LowerOptions, Nan};
-use diffeo_xla::Reason;
+use diffeo_xla::{Precision, Reason};
 use std::collections::BTreeMap;
 
 /// The numbers of a value, in order.
@@ -49,7 +49,11 @@ fn refused(text: &str) -> String {
     let (mut session, module) = loaded(text);
     let entry =
         session.entry(module, "f").unwrap_or_else(|| panic!("{:.2000?}", session.diagnostics()));
-    session.stablehlo(&entry, &[]).expect_err("XLA has no form for it").message.to_string()
+    session
+        .stablehlo(&entry, &[], Precision::F64)
+        .expect_err("XLA has no form for it")
+        .message
+        .to_string()
 }
 
 /// XLA takes hours for these, or ends the process.
@@ -87,7 +91,7 @@ fn stablehlo_of_the_corpus() {
         let options = LowerOptions { nan: Nan::Given, ..LowerOptions::default() };
         let flat = pipeline::flat_with(&entry.program, entry.global, options, &mut |_| {});
         let Ok(flat) = flat else { continue };
-        let made = match diffeo_xla::stablehlo(&flat.module, &[], &[]) {
+        let made = match diffeo_xla::stablehlo(&flat.module, &[], &[], Precision::F64) {
             Ok(made) => made,
             Err(refusal) => {
                 *refused.entry(word(&refusal.reason)).or_default() += 1;

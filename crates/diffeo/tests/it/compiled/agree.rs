@@ -9,6 +9,7 @@ use diffeo_array::ir::Module;
 use diffeo_calculus::value::Value;
 use diffeo_codegen::low;
 use diffeo_lower::{LowerOptions, Refusal};
+use diffeo_xla::Precision;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -94,7 +95,8 @@ pub fn program(
         Err(Refusal::Type(_)) => return Made::Not("type"),
         Err(other) => return Made::Wrong(format!("{other:?}")),
     };
-    let stablehlo = argument.is_none() && diffeo_xla::stablehlo(&lowered.module, &[], &[]).is_ok();
+    let stablehlo = argument.is_none()
+        && diffeo_xla::stablehlo(&lowered.module, &[], &[], Precision::F64).is_ok();
     let flat = Arc::new(lowered.module);
     for backend in [Backend::Jit, Backend::Llvm] {
         let found = low::lint::lint(&pipeline::low(flat.clone(), backend.lowering()));
