@@ -115,8 +115,10 @@ def llsq():
 
     def by_hand(x):
         t = -1 + 2 * jnp.arange(n) / (n - 1)
-        powers = t[:, None] ** jnp.arange(len(x))
-        return 0.5 * ((jnp.sign(t) - powers @ x) ** 2).sum()
+        value, power = 0.0, 1.0
+        for j in range(len(x)):
+            value, power = value + x[j] * power, power * t
+        return 0.5 * ((jnp.sign(t) - value) ** 2).sum()
 
     return lambda x: ours({"x": x, "n": n}), by_hand, x
 
@@ -137,9 +139,9 @@ def ode():
             k4 = slope(y + h * k3)
             return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
-        return jax.lax.fori_loop(0, s, step, jnp.zeros(len(x)))[-1]
+        return jax.lax.fori_loop(0, s, step, jnp.zeros(len(x))).sum()
 
-    return lambda x: ours({"x": x, "s": s})[-1], by_hand, x
+    return lambda x: ours({"x": x, "s": s}).sum(), by_hand, x
 
 
 def dense():

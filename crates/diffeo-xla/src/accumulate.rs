@@ -16,8 +16,8 @@ use std::rc::Rc;
 /// A read of an accumulator, or an addition to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
-    root: usize,
-    reads: bool,
+    pub root: usize,
+    pub reads: bool,
     /// A place that all steps share and only the run knows, the distance from there, and how many elements; if known.
     place: Option<(Option<Rc<str>>, Affine, i64)>,
 }
@@ -60,12 +60,13 @@ impl<'m> Lift<'m> {
             Op::AccRead(acc, indices) => {
                 let (place, acc) = self.element(acc, indices, true)?;
                 let state = self.state[acc.root].clone();
-                one(Val::Tensor(self.take(&state, &place, &[])))
+                let read = self.read(op, acc.root, |lift| lift.take(&state, &place, &[]))?;
+                one(Val::Tensor(read))
             }
             Op::AccTake(acc, indices) => {
                 let (place, acc) = self.element(acc, indices, true)?;
                 let state = self.state[acc.root].clone();
-                let taken = self.take(&state, &place, &[]);
+                let taken = self.read(op, acc.root, |lift| lift.take(&state, &place, &[]))?;
                 self.change(acc.root, &place, Change::Clear);
                 one(Val::Tensor(taken))
             }
@@ -94,18 +95,18 @@ impl<'m> Lift<'m> {
             Op::AccGet(acc) => {
                 let (place, acc) = self.element(acc, &[], true)?;
                 let (state, window) = (self.state[acc.root].clone(), product(&acc.shape));
-                let whole = matches!(&place, Place::Affine(a) if *a == Affine::default());
-                let found = match whole && window == state.shape[0] {
-                    true => state,
-                    false => {
-                        let rows = self.new_dim(window);
-                        let place = self.further(&place, &Affine::index(rows));
-                        let taken = self.take(&state, &place, &[]);
-                        let taken = self.broadcast_to_end(&taken, rows);
-                        let dims = taken.dims[..taken.dims.len() - 1].to_vec();
-                        Tensor { dims, shape: vec![window], ..taken }
+                let found = self.read(op, acc.root, |lift| {
+                    let whole = matches!(&place, Place::Affine(a) if *a == Affine::default());
+                    if whole && window == state.shape[0] {
+                        return state;
                     }
-                };
+                    let rows = lift.new_dim(window);
+                    let place = lift.further(&place, &Affine::index(rows));
+                    let taken = lift.take(&state, &place, &[]);
+                    let taken = lift.broadcast_to_end(&taken, rows);
+                    let dims = taken.dims[..taken.dims.len() - 1].to_vec();
+                    Tensor { dims, shape: vec![window], ..taken }
+                })?;
                 let dims = found.dims.clone();
                 one(Val::Tensor(self.reshape(&found, dims, acc.shape)))
             }
@@ -158,6 +159,9 @@ impl<'m> Lift<'m> {
 
     /// Changes elements of an accumulator from a place on, once for each step of all open dimensions.
     fn change(&mut self, root: usize, place: &Place, change: Change) {
+        if self.leaves(root) {
+            return;
+        }
         let (value, clears) = match change {
             Change::Add(value) => (value, false),
             // The elements that a sum of ones reaches.
@@ -211,7 +215,7 @@ impl<'m> Lift<'m> {
                     let old = self.dynamic_slice(&state, &start, span);
                     let new = self.combined(&old, &part, clears);
                     let state = self.broadcast(&state, &new.dims);
-                    self.dynamic_update(&state, &new, &start)
+                    self.dynamic_update(&state, &new, &[start])
                 })
             }
             None => self
@@ -307,6 +311,7 @@ impl<'m> Lift<'m> {
         }
         let (out, texts, accesses) = (self.out.len(), self.texts.len(), self.accesses.len());
         let (state, checks) = (self.state.clone(), self.checks.len());
+        let split = self.split.clone();
         let found = self.steps(count, index, |lift| {
             for (c, init) in carried.iter().zip(&inits) {
                 let begins = match init {
@@ -353,7 +358,7 @@ impl<'m> Lift<'m> {
                 self.out.truncate(out);
                 self.accesses.truncate(accesses);
                 self.checks.truncate(checks);
-                self.state = state;
+                (self.state, self.split) = (state, split);
                 None
             }
         }

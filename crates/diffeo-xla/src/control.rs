@@ -9,7 +9,7 @@ use diffeo_calculus::prim::Comparison;
 use std::rc::Rc;
 
 /// The most steps of a loop that is unrolled.
-const UNROLLED: i64 = 4;
+pub(crate) const UNROLLED: i64 = 4;
 
 /// One of two ways.
 pub(crate) type Way<'w, 'm> = dyn FnMut(&mut Lift<'m>) -> Outcome<Vec<Val>> + 'w;
@@ -265,10 +265,28 @@ impl<'m> Lift<'m> {
                 for (c, value) in carried.iter().zip(values) {
                     self.env[c.param.0 as usize] = Some(value);
                 }
-                values = self.block(body)?;
+                self.context.push(i as usize);
+                let found = self.block(body);
+                self.context.pop();
+                values = found?;
             }
             return Ok(values);
         }
+        match count.known() {
+            Some(count) => self.split_loop(count, index, carried, body),
+            None => self.sequential(count, index, carried, body),
+        }
+    }
+
+    /// A loop whose steps are computed one after the other.
+    pub fn sequential(
+        &mut self,
+        count: &Val,
+        index: Var,
+        carried: &[ir::Carried],
+        body: &Block,
+    ) -> Outcome<Vec<Val>> {
+        let inits: Vec<Val> = carried.iter().map(|c| self.value(&c.init)).collect();
         let known = count.known().is_some();
         let mut count = self.ints(count);
         if let Some(mask) = self.mask.clone().filter(|_| !known) {
@@ -410,6 +428,7 @@ impl<'m> Lift<'m> {
             }
         }
         let tensors = vars.len();
+        let keeps = self.keeps_steps(self.depth + 1);
         let mut touched: Vec<usize> = Vec::new();
         loop {
             let before = self.state.clone();
@@ -423,6 +442,11 @@ impl<'m> Lift<'m> {
                 self.state[*root] = params_of[tensors + i].clone();
             }
             let entered = self.state.clone();
+            if keeps {
+                let carried = (0..inits.len()).filter(|i| !passed[*i]);
+                let params = params_of[own.len()..tensors].iter().cloned();
+                self.begin_step(carried.zip(params).collect());
+            }
             let region = self.open_region(String::new());
             let goes_on = cond(self, &params_of[..own.len()]);
             let cond_text = self.close_region(region);
@@ -486,10 +510,19 @@ impl<'m> Lift<'m> {
                 }
                 continue;
             }
+            let room = if keeps { self.room_for_steps()? } else { Vec::new() };
+            let places: Vec<Tensor> =
+                room.iter().map(|t| Tensor { id: self.name("p").into(), ..t.clone() }).collect();
             // Results get the dimensions of their variables.
             let region = self.open_region(body_text);
-            let results: Vec<Tensor> =
+            let mut results: Vec<Tensor> =
                 results.iter().zip(&vars).map(|(t, var)| self.broadcast(t, &var.dims)).collect();
+            if keeps {
+                results.extend(self.keep_step(&params_of[0], &places));
+            }
+            let (before_room, mut params_of) = (vars.len(), params_of);
+            vars.extend(room);
+            params_of.extend(places);
             let types: Vec<String> = vars.iter().map(|t| self.ty(t)).collect();
             let types = types.join(", ");
             let ids: Vec<&str> = results.iter().map(|t| &*t.id).collect();
@@ -513,6 +546,10 @@ impl<'m> Lift<'m> {
             self.state = before;
             for (i, root) in touched.iter().enumerate() {
                 self.state[*root] = result(tensors + i);
+            }
+            if keeps {
+                let kept: Vec<Tensor> = (before_room..vars.len()).map(result).collect();
+                self.kept_steps(&kept);
             }
             let mut at = own.len();
             let mut all = Vec::new();

@@ -455,12 +455,12 @@ impl Lift<'_> {
         self.emit(t.elem, t.dims.clone(), shape, &text)
     }
 
-    /// A tensor of one axis behind its dimensions, with another one of such in the place of some of its elements.
-    pub fn dynamic_update(&mut self, t: &Tensor, part: &Tensor, start: &Tensor) -> Tensor {
+    /// A tensor with another one in the place of some of its elements, from these indices on.
+    pub fn dynamic_update(&mut self, t: &Tensor, part: &Tensor, starts: &[Tensor]) -> Tensor {
         let zero = self.int(0);
         let rank = t.dims.len() + t.shape.len();
-        let starts: Vec<&str> =
-            (0..rank).map(|i| if i + 1 == rank { &*start.id } else { &*zero.id }).collect();
+        let start = |i: usize| i.checked_sub(t.dims.len()).and_then(|axis| starts.get(axis));
+        let starts: Vec<&str> = (0..rank).map(|i| &*start(i).unwrap_or(&zero).id).collect();
         let (whole, piece) = (self.ty(t), self.ty(part));
         let places = vec!["tensor<i64>"; rank].join(", ");
         let text = format!(

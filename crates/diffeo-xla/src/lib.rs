@@ -10,6 +10,7 @@
 //! | `lift.rs` | the walk over Flat: comprehensions as dimensions, arrays |
 //! | `accumulate.rs` | accumulators; loops whose steps are computed at once |
 //! | `control.rs` | branches, loops, reductions |
+//! | `split.rs` | loop distribution |
 //! | `checks.rs` | checks as results |
 //! | `place.rs` | elements of arrays and accumulators |
 //! | `products.rs` | sums of products as contractions |
@@ -26,6 +27,7 @@ mod place;
 mod products;
 mod scalar;
 mod special;
+mod split;
 mod value;
 
 pub use value::{Check, Piece};

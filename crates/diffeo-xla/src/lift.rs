@@ -9,6 +9,7 @@ use crate::accumulate::Access;
 use crate::emit::union;
 use crate::place::{product, Place};
 use crate::products::Product;
+use crate::split::Split;
 use crate::value::{Affine, Check, Dim, Table, Tensor, TextPart, Val};
 use crate::{Precision, Reason, Refusal};
 use diffeo_array::ir::{
@@ -61,6 +62,10 @@ pub(crate) struct Lift<'m> {
     /// By state, the dimensions that were open where it was made: each of their steps has its own.
     pub scopes: Vec<Vec<Dim>>,
     pub checks: Vec<Check>,
+    /// The loop that is being distributed.
+    pub split: Option<Split>,
+    /// The steps of unrolled loops and the places of calls that are open.
+    pub context: Vec<usize>,
     /// The open calls, outermost first, with the places of the calls.
     pub calls: Vec<(FunctionId, SiteId)>,
     pub env: Vec<Option<Val>>,
@@ -99,6 +104,8 @@ impl<'m> Lift<'m> {
             state: Vec::new(),
             scopes: Vec::new(),
             checks: Vec::new(),
+            split: None,
+            context: Vec::new(),
             calls: Vec::new(),
             env: Vec::new(),
             site: SiteId(0),
@@ -150,7 +157,9 @@ impl<'m> Lift<'m> {
         }
         self.calls.push((function, self.site));
         let (outer, site) = (std::mem::replace(&mut self.env, env), self.site);
+        self.context.push(site.0 as usize);
         let results = self.block(&f.body);
+        self.context.pop();
         (self.env, self.site) = (outer, site);
         self.calls.pop();
         results
@@ -491,27 +500,24 @@ impl<'m> Lift<'m> {
     pub fn update(&mut self, array: &Atom, indices: &[Atom], value: &Atom) -> Outcome<Val> {
         let (t, indices, value) = (self.array(array)?, self.values(indices), self.value(value));
         let value = self.tensor(&value, t.elem);
+        let uniform = |value: &Val| match value {
+            Val::Int(affine) => affine.terms.is_empty(),
+            Val::Tensor(t) => t.dims.is_empty(),
+            _ => false,
+        };
+        if indices.iter().all(uniform) {
+            // In the sizes that it has: XLA changes no reshaped array in its place.
+            let dims = union([&t.dims[..], &value.dims].into_iter());
+            let (wide, part) = (self.broadcast(&t, &dims), self.broadcast(&value, &dims));
+            let mut shape = vec![1; indices.len()];
+            shape.extend(&t.shape[indices.len()..]);
+            let part = self.reshape(&part, dims, shape);
+            let starts: Vec<Tensor> = indices.iter().map(|index| self.ints(index)).collect();
+            return Ok(Val::Tensor(self.dynamic_update(&wide, &part, &starts)));
+        }
         let window = product(&t.shape[indices.len()..]);
         let rows = product(&t.shape[..indices.len()]);
         let place = self.place(&indices, &t.shape[..indices.len()]);
-        let uniform = match &place {
-            Place::Affine(affine) if affine.terms.is_empty() => Some(self.int(affine.constant)),
-            Place::From(base, affine) if affine.terms.is_empty() => {
-                let constant = self.int(affine.constant);
-                Some(self.each("add", &[base.clone(), constant]))
-            }
-            _ => None,
-        };
-        if let Some(start) = uniform {
-            let dims = union([&t.dims[..], &value.dims].into_iter());
-            let (wide, part) = (self.broadcast(&t, &dims), self.broadcast(&value, &dims));
-            let flat = self.reshape(&wide, dims.clone(), vec![rows * window]);
-            let part = self.reshape(&part, dims.clone(), vec![window]);
-            let width = self.int(window);
-            let start = self.each("multiply", &[start, width]);
-            let found = self.dynamic_update(&flat, &part, &start);
-            return Ok(Val::Tensor(self.reshape(&found, dims, t.shape.clone())));
-        }
         // Each step changes its own: all rows are compared with the place.
         let row = self.new_dim(rows);
         let at = match &place {

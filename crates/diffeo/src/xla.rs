@@ -141,10 +141,20 @@ fn inputs(
         inputs: Vec::new(),
         at,
     };
+    // The fields of the only record go by their own names, as the arguments of a run do.
+    let is_record = |value: &&ExportedValue| matches!(value.ty, Type::Record(_));
+    let only = takes.iter().filter(is_record).count() == 1;
     for binds in [true, false] {
         (walk.binds, walk.names) = (binds, Vec::new());
         for value in takes {
-            walk.value(&value.name, &value.ty, &[])?;
+            match &value.ty {
+                Type::Record(fields) if only => {
+                    for (name, ty) in fields.iter() {
+                        walk.value(name, ty, &[])?;
+                    }
+                }
+                ty => walk.value(&value.name, ty, &[])?,
+            }
         }
     }
     match walk.used.iter().position(|used| !used) {
