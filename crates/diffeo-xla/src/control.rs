@@ -4,12 +4,14 @@ use crate::emit::union;
 use crate::lift::{Lift, Outcome};
 use crate::value::{Dim, Tensor, Val};
 use crate::Reason;
+use diffeo_array::ir::walk::size;
 use diffeo_array::ir::{self, Block, Elem, Reduction, Var};
 use diffeo_calculus::prim::Comparison;
 use std::rc::Rc;
 
-/// The most steps of a loop that is unrolled.
+/// The most steps of any loop that is unrolled, and the most statements that a loop of few is unrolled to.
 pub(crate) const UNROLLED: i64 = 4;
+const UNROLLED_STATEMENTS: i64 = 256;
 
 /// One of two ways.
 pub(crate) type Way<'w, 'm> = dyn FnMut(&mut Lift<'m>) -> Outcome<Vec<Val>> + 'w;
@@ -258,7 +260,11 @@ impl<'m> Lift<'m> {
         body: &Block,
     ) -> Outcome<Vec<Val>> {
         let inits: Vec<Val> = carried.iter().map(|c| self.value(&c.init)).collect();
-        if let Some(n) = count.known().filter(|n| *n <= UNROLLED) {
+        let few = |n: i64| {
+            let each = size(body, UNROLLED_STATEMENTS as usize) as i64;
+            n <= UNROLLED || n.saturating_mul(each) <= UNROLLED_STATEMENTS
+        };
+        if let Some(n) = count.known().filter(|n| few(*n)) {
             let mut values = inits;
             for i in 0..n {
                 self.env[index.0 as usize] = Some(Val::int(i));
