@@ -255,10 +255,14 @@ impl Shapes {
                     let (param, Atom::Var(init)) = (carried[i].param, &carried[i].init) else {
                         continue;
                     };
-                    let last = self.extents_of(&body.results[i]);
+                    let (first, last) = (self.own(*init), self.extents_of(&body.results[i]));
                     let count = last.len();
                     let keeps = last.iter().enumerate().all(|(k, extent)| {
-                        matches!(self.resolve(&extent.size), Size::Of(v, j) if v == param && j == k as u8)
+                        let size = self.resolve(&extent.size);
+                        let begins = first.get(k).filter(|first| first.always && extent.always);
+                        matches!(size, Size::Of(v, j) if v == param && j == k as u8)
+                            || begins
+                                .is_some_and(|first| same_size(&self.resolve(&first.size), &size))
                     });
                     if keeps && count > 0 {
                         self.keeps[param.0 as usize] = Some(*init);

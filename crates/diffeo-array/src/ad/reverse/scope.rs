@@ -320,13 +320,17 @@ impl<'s> Reverser<'_, 's> {
     /// The size of an array of the program in a dimension.
     pub fn size(&mut self, v: Var, dim: u8) -> Atom {
         let known = self.shapes.extent(v, dim).filter(|extent| extent.always);
+        let home = self.homes[v.0 as usize];
         match known.map(|extent| extent.size) {
             Some(Size::Is(n @ Atom::Int(_))) => return n,
+            // Known before the region, so that no step keeps it.
+            Some(Size::Is(Atom::Var(n))) if self.homes[n.0 as usize] < home => {
+                return self.primal(&Atom::Var(n));
+            }
             // Often outside of the loop.
             Some(Size::Of(other, k)) if (other, k) != (v, dim) => return self.size(other, k),
             Some(_) | None => {}
         }
-        let home = self.homes[v.0 as usize];
         let definition = self.scopes[home].definitions.get(&v).map(|stmt| &stmt.op);
         if let (0, Some(Op::Build { count, .. })) = (dim, definition) {
             return self.primal(count);

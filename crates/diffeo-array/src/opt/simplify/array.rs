@@ -204,6 +204,10 @@ impl Simplifier {
         if matches!(lo, Atom::Int(0)) && self.is_size(hi, array) {
             return Some(array.clone().into());
         }
+        // An empty array is no view of the array, and shares no adjoint with it.
+        if let (true, FlatTy::Array(elem, 1)) = (same(lo, hi), self.ty(array)) {
+            return Some(Op::Empty(elem, 1).into());
+        }
         let Op::Slice { array, lo: start, .. } = self.def(array)?.clone() else { return None };
         let mut shifted = |this: &mut Self, by: &Atom| {
             let sum = Op::IntFits(IntOp::Add, vec![start.clone(), by.clone()]);
