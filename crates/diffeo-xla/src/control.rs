@@ -241,7 +241,7 @@ impl<'m> Lift<'m> {
     }
 
     /// The names of the results of an operation with regions.
-    fn results(&mut self, id: &str, count: usize) -> Vec<Rc<str>> {
+    pub fn results(&mut self, id: &str, count: usize) -> Vec<Rc<str>> {
         let name = |i: usize| if count == 1 { id.into() } else { format!("{id}#{i}").into() };
         let ids: Vec<Rc<str>> = (0..count).map(name).collect();
         if self.mask.is_none() {

@@ -555,6 +555,46 @@ impl Lift<'_> {
         self.emit(t.elem, dims, shape, &text)
     }
 
+    /// The stable permutation that sorts the last axis; nan comes last.
+    pub fn arg_sort(&mut self, t: &Tensor) -> Tensor {
+        let axis = t.dims.len();
+        let count = t.shape[0];
+        let dim = self.new_dim(count);
+        let steps = self.iota(dim);
+        let steps = self.reshape(&steps, Vec::new(), vec![count]);
+        let steps = self.broadcast(&steps, &t.dims);
+        let (a, b) = (self.name("a"), self.name("b"));
+        let (i, j) = (self.name("i"), self.name("j"));
+        let id = self.name("s");
+        let (scalar, int) = (self.tensor_type(t.elem, &[]), self.tensor_type(Elem::Int, &[]));
+        let (keys, places) = (self.ty(t), self.ty(&steps));
+        self.line(&format!(
+            "{id}:2 = \"stablehlo.sort\"({}, {}) <{{dimension = {axis} : i64, is_stable = true}}> ({{",
+            t.id, steps.id
+        ));
+        self.line(&format!("^bb0({a}: {scalar}, {b}: {scalar}, {i}: {int}, {j}: {int}):"));
+        let region = self.open_region(String::new());
+        let key = |id: String| Tensor {
+            id: id.into(),
+            elem: t.elem,
+            dims: Vec::new(),
+            shape: Vec::new(),
+        };
+        let (a, b) = (key(a), key(b));
+        let mut before = self.compare("LT", &a, &b);
+        if t.elem == Elem::Real {
+            let (number, nan) = (self.compare("EQ", &a, &a), self.compare("NE", &b, &b));
+            let last = self.each("and", &[number, nan]);
+            before = self.each("or", &[before, last]);
+        }
+        self.line(&format!("stablehlo.return {} : tensor<i1>", before.id));
+        let text = self.close_region(region);
+        self.out += &text;
+        self.line(&format!("}}) : ({keys}, {places}) -> ({keys}, {places})"));
+        let id = self.results(&id, 2)[1].clone();
+        Tensor { id, elem: Elem::Int, dims: t.dims.clone(), shape: t.shape.clone() }
+    }
+
     /// Adds numbers to elements of a tensor of one axis.
     pub fn scatter_add(&mut self, t: &Tensor, at: &Tensor, with: &Tensor) -> Tensor {
         let rank = at.dims.len() + at.shape.len();

@@ -384,7 +384,10 @@ impl<'m> Lift<'m> {
                 }
                 one(Val::Tensor(self.reshape(&t, t.dims.clone(), shape)))
             }
-            Op::ArgSort(_) => Err(self.refuse(Reason::Operation("sort"))),
+            Op::ArgSort(array) => {
+                let t = self.array(array)?;
+                one(Val::Tensor(self.arg_sort(&t)))
+            }
             Op::New(..) | Op::Tag(_) | Op::Field { .. } => Err(self.refuse(Reason::Boxes)),
 
             Op::If { cond, then, otherwise } => {
