@@ -1,6 +1,9 @@
 import csv
 import doctest
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -22,6 +25,15 @@ def test_the_page_of_the_book_does_what_it_says(root):
     pytest.importorskip("scipy")
     text = (root / "docs" / "book" / "python.md").read_text()
     assert examples(text, "python.md") > 20
+
+
+def test_the_page_on_accelerators_does_what_it_says_on_eight_devices(root):
+    pytest.importorskip("jax")
+    page = root / "docs" / "book" / "accelerators.md"
+    script = f"import test_book; print(test_book.examples(open({str(page)!r}).read(), 'accelerators.md'))"
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "PYTHONPATH": os.path.dirname(__file__)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **flags})
+    assert done.returncode == 0 and int(done.stdout) == 17, done.stdout + done.stderr[-2000:]
 
 
 def test_the_tutorial_goes_on_in_python(root, tmp_path, monkeypatch):

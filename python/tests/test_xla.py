@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 
+import built
 import diffeo
 import numpy as np
 import pytest
@@ -150,6 +151,43 @@ def test_loops(program):
     assert status == -1 and found.tolist() == [6.0, 0.0, 0.0, 30.0]
     _, status, operands = stablehlo.call(text, np.array([2, 0, 4, 5]), xs)
     assert status >= 0 and operands[:2].tolist() == [3, 3]
+
+
+MASKED = """
+def before({ys}: {ys: [t][n]Real}) -> Real =
+  loop s = 0.0 for i < t do sin(s) + sum([if j == 0 then 0.5 else ys[i][j - 1] * real(j) for j < n])
+def slope({ys}: {ys: [t][n]Real}) -> [t][n]Real = grad(fn ys -> before({ys}))(ys)
+def sorted({xs}: {xs: [n]Real}) -> ([n]Real, [n]Int, [n]Real) =
+  (sort(xs), argsort(xs), grad(fn x -> sum([real(i) * sort(x)[i] for i < n]))(xs))
+"""
+
+
+@pytest.mark.parametrize(("entry", "name"), [("before", "ys"), ("slope", "ys"), ("sorted", "xs")])
+def test_steps_that_are_not_taken_do_not_move_others(tmp_path, entry, name):
+    """XLA moves a window that begins before an array, as that of row 0's element j - 1 for all j does."""
+    path = tmp_path / "m.deo"
+    path.write_text(MASKED)
+    given = normal(size=(7, 300)) if name == "ys" else np.array([2.0, -1.0, np.nan, 0.5, 2.0, -0.0, 0.0])
+    results, status, _ = stablehlo.call(stablehlo.lower(path, entry, {name: "x".join(map(str, given.shape))}), given)
+    expected = diffeo.load(path).function(entry, engine="interp")({name: given})
+    assert status == -1
+    for found, wanted in zip(results, expected if entry == "sorted" else [expected], strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_modules_are_built(program):
+    """``diffeo build --interface stablehlo`` writes what ``diffeo show`` prints, behind what it takes and its checks."""
+    folder = program.parent / "lib"
+    command = [built.program(), "build", program, "--entry", "pick", "--entry", "pick:vjp", "--interface", "stablehlo"]
+    shapes = ["--shape", "xs=4", "--shape", "at=3"]
+    subprocess.run([*command, *shapes, "-o", folder], check=True)
+    text = (folder / "pick.mlir").read_text()
+    assert text.endswith(stablehlo.lower(program, "pick", {"xs": "4", "at": "3"}))
+    assert "// takes at\n// takes xs\n" in text and f"// check 0: index-out-of-bounds at {program}:2:" in text
+    results, status, _ = stablehlo.call((folder / "pick_vjp.mlir").read_text(), np.array([3, 0, 3]), np.arange(4.0), np.array([1.0, 2.0, 4.0]))
+    assert status == -1 and results[0].tolist() == [3.0, 0.0, 3.0] and results[-1].tolist() == [2.0, 0.0, 0.0, 5.0]
+    wrong = subprocess.run([*command, "--shape", "xs=4", "--shape", "xs=5", "-o", folder], capture_output=True, text=True)
+    assert wrong.returncode == 1 and "which sizes has `at`?" in wrong.stderr
 
 
 SPECIAL = """
