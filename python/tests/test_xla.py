@@ -186,8 +186,54 @@ def test_modules_are_built(program):
     assert "// takes at\n// takes xs\n" in text and f"// check 0: index-out-of-bounds at {program}:2:" in text
     results, status, _ = stablehlo.call((folder / "pick_vjp.mlir").read_text(), np.array([3, 0, 3]), np.arange(4.0), np.array([1.0, 2.0, 4.0]))
     assert status == -1 and results[0].tolist() == [3.0, 0.0, 3.0] and results[-1].tolist() == [2.0, 0.0, 0.0, 5.0]
+    both = [*command, "--entry", "fall", *shapes, "--shape", "n=3", "-o", folder]
+    subprocess.run(both, check=True)
+    assert "// n is 3\n" in (folder / "fall.mlir").read_text()
+    wrong = subprocess.run([*both, "--shape", "ns=4"], capture_output=True, text=True)
+    assert wrong.returncode == 1
+    assert "none of the functions has an array or Int `ns`" in wrong.stderr
     wrong = subprocess.run([*command, "--shape", "xs=4", "--shape", "xs=5", "-o", folder], capture_output=True, text=True)
-    assert wrong.returncode == 1 and "which sizes has `at`?" in wrong.stderr
+    assert wrong.returncode == 1 and "the shape of `xs` is given twice" in wrong.stderr
+
+
+TRIANGLE = """
+def lower({l, x, b}: {l: [n][n]Real, x: [n]Real, b: [n][m]Real}) -> [n][m]Real =
+  [[sum([b[k][j] * x[k] * l[i][k] for k < i]) for j < m] for i < n]
+"""
+
+
+def test_products_that_the_program_does_not_take_are_not_taken(tmp_path):
+    """They may overflow, and 0 times infinity is nan."""
+    path = tmp_path / "t.deo"
+    path.write_text(TRIANGLE)
+    text = stablehlo.lower(path, "lower", {"l": "2x2", "x": 2, "b": "2x1"})
+    (found,), status, _ = stablehlo.call(text, np.array([[1.0], [1e200]]), np.ones((2, 2)), np.array([1.0, 1e200]))
+    assert status == -1 and found.tolist() == [[0.0], [1.0]]
+
+
+TWICE = """
+def step(ys: [n]Real, j: Int, w: [k]Real) -> [n]Real =
+  let y = ys[j]
+  let a = sin(y * w[0]) + cos(w[1] * y)
+  let b = exp(-a * a) * w[0] + tanh(a + y)
+  let c = sqrt(1.0 + b * b) + sin(a * b) * w[1]
+  let d = atan(c + a) * w[0] - log(2.0 + c * c)
+  let e = sin(d) * cos(c) + tanh(b * d) * w[1]
+  let g = exp(-e * e) + sin(d * e) + w[0] * w[1] in
+  ys with [j] = 0.5 * tanh(g + e + d)
+def loss(w: [k]Real) -> Real =
+  sum(loop ys = [1.0, 2.0] for t < 20 do (loop zs = ys for j < 2 do step(zs, j, w)))
+def slope({w}: {w: [k]Real}) -> [k]Real = grad(loss)(w)
+"""
+
+
+def test_calls_at_one_place_are_told_apart(tmp_path):
+    path = tmp_path / "t.deo"
+    path.write_text(TWICE)
+    w = np.array([0.7, -0.4])
+    (found,), status, _ = stablehlo.call(stablehlo.lower(path, "slope", {"w": 2}), w)
+    assert status == -1
+    np.testing.assert_allclose(found, diffeo.load(path).function("slope", engine="interp")({"w": w}), rtol=1e-12)
 
 
 SPECIAL = """
@@ -212,9 +258,10 @@ def test_functions_have_their_digits(tmp_path):
     [
         ("depth", {}, "recursion through `depth`"),
         ("positive", {"xs": "3"}, "no form in XLA"),
-        ("pick", {"xs": "4"}, "which sizes has `at`?"),
+        ("pick", {"xs": "4"}, "the sizes of `at` are missing"),
         ("pick", {"xs": "4x2", "at": "3"}, "`xs` has one size, not 2"),
         ("pick", {"xs": "4", "at": "3", "xz": "3"}, "it has at, xs"),
+        ("fall", {"n": "3x4"}, "`n` is an Int, which has one number"),
     ],
 )
 def test_what_has_no_form_is_refused_with_its_place(program, entry, shapes, message):
@@ -230,6 +277,7 @@ OTHERS = {
     "tangents and cotangents that are zero": NAN,
     "what is chosen has the derivative, not what is not": NAN,
     "a slope that vanishes": NAN,
+    "symmetric functions of equal eigenvalues": NAN,
     "the quotient that a remainder leaves out is constant, also where the divisor is 0": NAN,
     "jets at the ends of domains": NAN,
     "bisection to the last bit": DIGITS,

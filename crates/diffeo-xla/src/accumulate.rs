@@ -18,6 +18,8 @@ use std::rc::Rc;
 pub(crate) struct Access {
     pub root: usize,
     pub reads: bool,
+    /// How deep regions lie there.
+    depth: usize,
     /// A place that all steps share and only the run knows, the distance from there, and how many elements; if known.
     place: Option<(Option<Rc<str>>, Affine, i64)>,
 }
@@ -143,7 +145,7 @@ impl<'m> Lift<'m> {
             Place::Affine(_) => noted(&place, product(&acc.shape[indices.len()..])),
             _ => noted(&acc.offset, product(&acc.shape)),
         };
-        self.accesses.push(Access { root: acc.root, reads, place: known });
+        self.accesses.push(Access { root: acc.root, reads, depth: self.depth, place: known });
         Ok((place, acc))
     }
 
@@ -311,7 +313,7 @@ impl<'m> Lift<'m> {
         }
         let (out, texts, accesses) = (self.out.len(), self.texts.len(), self.accesses.len());
         let (state, checks) = (self.state.clone(), self.checks.len());
-        let split = self.split.clone();
+        let (split, written) = (self.split.clone(), self.count);
         let found = self.steps(count, index, |lift| {
             for (c, init) in carried.iter().zip(&inits) {
                 let begins = match init {
@@ -358,7 +360,7 @@ impl<'m> Lift<'m> {
                 self.out.truncate(out);
                 self.accesses.truncate(accesses);
                 self.checks.truncate(checks);
-                (self.state, self.split) = (state, split);
+                (self.state, self.split, self.count) = (state, split, written);
                 None
             }
         }
@@ -373,6 +375,10 @@ impl<'m> Lift<'m> {
             let (mut low, mut high) = (i64::MAX, i64::MIN);
             for access in all.iter().filter(|access| access.root == root) {
                 let Some((base, affine, width)) = &access.place else { return false };
+                // In a region within the step, one name may stand for several places.
+                if base.is_some() && access.depth != self.depth {
+                    return false;
+                }
                 // Dimensions inside the step extend the place; the others are the same for all.
                 let (inner, outer): (Vec<_>, Vec<_>) =
                     affine.terms.iter().copied().partition(|(d, _)| *d > dim);

@@ -4,12 +4,12 @@ use crate::emit::union;
 use crate::lift::{Lift, Outcome};
 use crate::value::{Dim, Tensor, Val};
 use crate::Reason;
-use diffeo_array::ir::walk::size;
-use diffeo_array::ir::{self, Block, Elem, Reduction, Var};
+use diffeo_array::ir::walk::{size, statements};
+use diffeo_array::ir::{self, Block, Elem, Op, Reduction, Var};
 use diffeo_calculus::prim::Comparison;
 use std::rc::Rc;
 
-/// The most steps of any loop that is unrolled, and the most statements that a loop of few is unrolled to.
+/// The most steps of any loop that is unrolled, and the most statements that a loop of straight code is unrolled to.
 pub(crate) const UNROLLED: i64 = 4;
 const UNROLLED_STATEMENTS: i64 = 256;
 
@@ -262,7 +262,8 @@ impl<'m> Lift<'m> {
         let inits: Vec<Val> = carried.iter().map(|c| self.value(&c.init)).collect();
         let few = |n: i64| {
             let each = size(body, UNROLLED_STATEMENTS as usize) as i64;
-            n <= UNROLLED || n.saturating_mul(each) <= UNROLLED_STATEMENTS
+            let short = n.saturating_mul(each) <= UNROLLED_STATEMENTS;
+            n <= UNROLLED || short && is_straight(body)
         };
         if let Some(n) = count.known().filter(|n| few(*n)) {
             let mut values = inits;
@@ -571,6 +572,15 @@ impl<'m> Lift<'m> {
             return Ok(all);
         }
     }
+}
+
+/// Whether a block has neither loops nor calls, each of which may be as long again.
+fn is_straight(block: &Block) -> bool {
+    let mut straight = true;
+    statements(block, &mut |stmt| {
+        straight &= !matches!(stmt.op, Op::For { .. } | Op::While { .. } | Op::Call(..));
+    });
+    straight
 }
 
 /// Whether a value can be used outside of the region that computed it: a tensor is local to it.

@@ -29,6 +29,9 @@ const DEEPEST: usize = 100;
 /// The most statements: XLA takes minutes for some 100,000.
 const LONGEST: usize = 1 << 20;
 
+/// The most statements that are walked, which takes seconds.
+const MOST_WALKED: usize = 8 * LONGEST;
+
 /// How many operands of a failed check are kept.
 pub(crate) const OPERANDS: usize = 4;
 
@@ -38,8 +41,10 @@ pub(crate) struct Lift<'m> {
     pub out: String,
     /// How deep regions lie within each other.
     pub depth: usize,
-    /// The statements that were walked, those of a function at each call.
+    /// The statements that were written, those of a function at each call; and those that were walked, more than once
+    /// where a loop is tried in several forms.
     pub count: usize,
+    pub walked: usize,
     pub names: usize,
     /// By the name of a reshaped tensor, what it was, and its sizes.
     pub reshaped: HashMap<Rc<str>, (Rc<str>, Vec<i64>)>,
@@ -64,7 +69,7 @@ pub(crate) struct Lift<'m> {
     pub checks: Vec<Check>,
     /// The loop that is being distributed.
     pub split: Option<Split>,
-    /// The steps of unrolled loops and the places of calls that are open.
+    /// The steps of unrolled loops and the calls that are open: statements by their address, since copies share a site.
     pub context: Vec<usize>,
     /// The open calls, outermost first, with the places of the calls.
     pub calls: Vec<(FunctionId, SiteId)>,
@@ -91,6 +96,7 @@ impl<'m> Lift<'m> {
             out: String::new(),
             depth: 2,
             count: 0,
+            walked: 0,
             names: 0,
             reshaped: HashMap::new(),
             products: HashMap::new(),
@@ -157,9 +163,7 @@ impl<'m> Lift<'m> {
         }
         self.calls.push((function, self.site));
         let (outer, site) = (std::mem::replace(&mut self.env, env), self.site);
-        self.context.push(site.0 as usize);
         let results = self.block(&f.body);
-        self.context.pop();
         (self.env, self.site) = (outer, site);
         self.calls.pop();
         results
@@ -216,7 +220,8 @@ impl<'m> Lift<'m> {
     pub fn stmt(&mut self, stmt: &Stmt) -> Outcome<()> {
         self.site = stmt.site;
         self.count += 1;
-        if self.count > LONGEST {
+        self.walked += 1;
+        if self.count > LONGEST || self.walked > MOST_WALKED {
             return Err(self.refuse(Reason::Long));
         }
         let values = self.op(stmt)?;
@@ -425,7 +430,10 @@ impl<'m> Lift<'m> {
             }
             Op::Call(function, arguments) => {
                 let arguments = self.values(arguments);
-                self.call(*function, arguments)
+                self.context.push(std::ptr::from_ref(stmt) as usize);
+                let results = self.call(*function, arguments);
+                self.context.pop();
+                results
             }
             Op::Constant(constant) => {
                 self.call(self.module.constants[constant.0 as usize].init, Vec::new())
@@ -508,6 +516,10 @@ impl<'m> Lift<'m> {
             Val::Tensor(t) => t.dims.is_empty(),
             _ => false,
         };
+        if product(&t.shape) == 0 {
+            // No step changes an empty array: its check failed.
+            return Ok(Val::Tensor(t));
+        }
         if indices.iter().all(uniform) {
             // In the sizes that it has: XLA changes no reshaped array in its place.
             let dims = union([&t.dims[..], &value.dims].into_iter());

@@ -331,6 +331,9 @@ impl Lift<'_> {
     pub fn sum_over(&mut self, value: &Tensor, over: &[Dim]) -> Tensor {
         let missing = over.iter().filter(|dim| !value.dims.contains(dim));
         let times: i64 = missing.map(|dim| self.sizes[*dim as usize]).product();
+        if times == 0 {
+            return self.zeros(value.elem, &value.shape);
+        }
         let mut value = value.clone();
         if over.iter().any(|dim| value.dims.contains(dim)) {
             value = match self.contracted(&value, over) {

@@ -8,6 +8,7 @@ use crate::emit::union;
 use crate::lift::Lift;
 use crate::value::{Dim, Tensor};
 use diffeo_array::ir::Elem;
+use std::rc::Rc;
 
 /// The most factors that are kept.
 const FACTORS: usize = 6;
@@ -131,6 +132,9 @@ impl Lift<'_> {
         let touches = |t: &Tensor| t.dims.iter().any(|dim| over.contains(dim));
         let (inner_masks, outer_masks): (Vec<Tensor>, Vec<Tensor>) =
             masks.into_iter().partition(touches);
+        // The factors that are 0 where a mask does not hold.
+        let mut zero: Vec<Rc<str>> = Vec::new();
+        let is_masked = !inner_masks.is_empty();
         for mask in inner_masks {
             let has = |t: &Tensor| mask.dims.iter().all(|dim| t.dims.contains(dim));
             // 0 times nan is nan: no other factor may have numbers of steps that the program does not take.
@@ -138,12 +142,15 @@ impl Lift<'_> {
                 return None;
             }
             if !factors.iter().any(has) {
-                factors.push(self.convert(&mask, Elem::Real));
+                let factor = self.convert(&mask, Elem::Real);
+                zero.push(factor.id.clone());
+                factors.push(factor);
                 continue;
             }
             for factor in factors.iter_mut().filter(|t| has(t)) {
-                let zero = self.real(0.0);
-                *factor = self.select(&mask, factor, &zero);
+                let nothing = self.real(0.0);
+                *factor = self.select(&mask, factor, &nothing);
+                zero.push(factor.id.clone());
             }
         }
         let (mut inner, outer): (Vec<Tensor>, Vec<Tensor>) = factors.into_iter().partition(touches);
@@ -167,8 +174,17 @@ impl Lift<'_> {
             return None;
         }
         let rest = rest.concat();
+        let mut sides = if is_dot { [first.clone(), rest] } else { [groups.concat(), Vec::new()] };
+        for side in &mut sides {
+            side.sort_by_key(|t| (!zero.contains(&t.id), t.dims.len()));
+            // A product of numbers that the program does not multiply may be infinite, and 0 times that nan.
+            let begins_with_zero = side.first().is_some_and(|t| zero.contains(&t.id));
+            if is_masked && side.len() > 1 && !begins_with_zero {
+                return None;
+            }
+        }
         let found = if is_dot {
-            let (a, b) = (self.multiplied(first), self.multiplied(&rest));
+            let (a, b) = (self.multiplied(&sides[0]), self.multiplied(&sides[1]));
             let alone = |dims: &[Dim], other: &[Dim]| -> Vec<Dim> {
                 let alone = |d: &&Dim| over.contains(*d) && !other.contains(*d);
                 dims.iter().filter(alone).copied().collect()
@@ -180,11 +196,12 @@ impl Lift<'_> {
             let both: Vec<Dim> = over.iter().filter(both).copied().collect();
             self.dot(&a_alone, &b_alone, &both)
         } else {
-            let value = self.multiplied(&[&first[..], &rest].concat());
+            let value = self.multiplied(&sides[0]);
             let zero = self.real(0.0);
             self.reduce_dims(&value, &over, "add", &zero)
         };
-        let all: Vec<Tensor> = std::iter::once(found).chain(outer).collect();
+        let mut all: Vec<Tensor> = std::iter::once(found).chain(outer).collect();
+        all.sort_by_key(|t| t.dims.len());
         let mut found = self.multiplied(&all);
         if scale != 1.0 {
             found = self.scale(scale, &found);
@@ -197,13 +214,10 @@ impl Lift<'_> {
         Some(found)
     }
 
-    /// The product of one or more tensors, those of fewer dimensions first.
+    /// The product of one or more tensors, in this order.
     fn multiplied(&mut self, tensors: &[Tensor]) -> Tensor {
-        let mut tensors = tensors.to_vec();
-        tensors.sort_by_key(|t| t.dims.len());
-        let mut all = tensors.into_iter();
-        let first = all.next();
-        let first = first.unwrap_or_else(|| self.real(1.0));
+        let mut all = tensors.iter().cloned();
+        let first = all.next().unwrap_or_else(|| self.real(1.0));
         all.fold(first, |product, t| self.multiply(&[product, t]))
     }
 }

@@ -21,7 +21,7 @@ const LONGEST: usize = 20_000;
 /// The most bytes that are kept for all steps.
 const LARGEST: i64 = 1 << 30;
 
-/// What carries over from step to step: a variable of the loop, or a read of an accumulator, by the statement and the calls
+/// The source of a number that carries over from step to step: a variable of the loop, or a read of an accumulator, by the statement and the calls
 /// and steps that are open around it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Key {
@@ -29,7 +29,7 @@ pub(crate) enum Key {
     Read(*const Op, Vec<usize>),
 }
 
-/// A number or an array that is kept for each step.
+/// A number or an array of each step, for the second loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     key: Key,
@@ -52,7 +52,7 @@ pub(crate) struct Split {
     depth: usize,
     open: usize,
     records: Vec<Record>,
-    /// A read lies in a region within the step.
+    /// A read lies in a region within the step, or two reads cannot be told apart.
     failed: bool,
     count: i64,
 }
@@ -81,7 +81,7 @@ impl<'m> Lift<'m> {
         if deferred.is_empty() || self.count - walked > LONGEST {
             return Ok(plain);
         }
-        // What the plain loop gave, in case that it cannot be distributed.
+        // The plain loop, in case that it cannot be distributed.
         self.forget(texts);
         let plain_text = self.out.split_off(out);
         let plain_state = std::mem::replace(&mut self.state, state.clone());
@@ -99,8 +99,9 @@ impl<'m> Lift<'m> {
             failed: false,
             count,
         });
+        let written = self.count;
         let distributed = self.distributed(count, index, carried, body);
-        self.split = None;
+        (self.split, self.count) = (None, written);
         self.accesses.truncate(accesses);
         self.accesses.extend(plain_accesses);
         if let Ok(values) = distributed {
@@ -187,14 +188,15 @@ impl<'m> Lift<'m> {
         let tensor = make(self);
         let (depth, open) = (self.depth, self.open.clone());
         if let Some(split) = self.split.as_mut().filter(|split| root < split.roots) {
-            split.failed |= depth != split.depth;
+            let again = split.records.iter().any(|record| record.key == key);
+            split.failed |= depth != split.depth || again;
             let inner = open[split.open..].to_vec();
             split.records.push(Record { key, tensor: tensor.clone(), inner, kept: None });
         }
         Ok(tensor)
     }
 
-    /// What carries over, in all steps.
+    /// The numbers of a source, in all steps.
     fn replayed(&mut self, key: &Key) -> Outcome<Tensor> {
         let found = self.split.as_ref().and_then(|split| {
             let record = split.records.iter().find(|record| record.key == *key)?;
@@ -223,15 +225,14 @@ impl<'m> Lift<'m> {
     pub fn room_for_steps(&mut self) -> Outcome<Vec<Tensor>> {
         let Some(split) = &self.split else { return Ok(Vec::new()) };
         let (records, count) = (split.records.clone(), split.count);
-        let mut distinct: Vec<Rc<str>> = Vec::new();
+        let mut distinct: Vec<(Rc<str>, Vec<Dim>)> = Vec::new();
         let mut room = Vec::new();
         let mut bytes = 0_i64;
         for record in records {
-            if distinct.contains(&record.tensor.id) {
+            let outer = outer(&record);
+            if seen(&mut distinct, &record).1 {
                 continue;
             }
-            distinct.push(record.tensor.id.clone());
-            let outer = outer(&record);
             let size = product(&self.sizes_of(&record.tensor.dims, &record.tensor.shape));
             bytes = bytes.saturating_add(size.saturating_mul(count).saturating_mul(8));
             let length = size / product(&self.sizes_of(&outer, &[])).max(1) * count;
@@ -247,14 +248,13 @@ impl<'m> Lift<'m> {
     /// Puts what carries over from this step into the room for all steps, within the loop.
     pub fn keep_step(&mut self, at: &Tensor, room: &[Tensor]) -> Vec<Tensor> {
         let records = self.split.as_ref().map(|split| split.records.clone()).unwrap_or_default();
-        let mut distinct: Vec<Rc<str>> = Vec::new();
+        let mut distinct: Vec<(Rc<str>, Vec<Dim>)> = Vec::new();
         let mut kept = Vec::new();
         for record in records {
-            if distinct.contains(&record.tensor.id) {
+            let outer = outer(&record);
+            if seen(&mut distinct, &record).1 {
                 continue;
             }
-            distinct.push(record.tensor.id.clone());
-            let outer = outer(&record);
             let inner = &record.tensor.dims[outer.len()..];
             let size = product(&self.sizes_of(inner, &record.tensor.shape));
             let flat = self.reshape(&record.tensor, outer, vec![size]);
@@ -268,14 +268,22 @@ impl<'m> Lift<'m> {
     /// Takes note of what was kept of all steps, behind the loop.
     pub fn kept_steps(&mut self, kept: &[Tensor]) {
         let Some(split) = &mut self.split else { return };
-        let mut distinct: Vec<Rc<str>> = Vec::new();
+        let mut distinct: Vec<(Rc<str>, Vec<Dim>)> = Vec::new();
         for record in &mut split.records {
-            let at = distinct.iter().position(|id| *id == record.tensor.id);
-            let at = at.unwrap_or_else(|| {
-                distinct.push(record.tensor.id.clone());
-                distinct.len() - 1
-            });
+            let at = seen(&mut distinct, record).0;
             record.kept = kept.get(at).cloned();
+        }
+    }
+}
+
+/// The place of a record among those that differ, and whether it is one of those before.
+fn seen(distinct: &mut Vec<(Rc<str>, Vec<Dim>)>, record: &Record) -> (usize, bool) {
+    let own = (record.tensor.id.clone(), outer(record));
+    match distinct.iter().position(|other| *other == own) {
+        Some(at) => (at, true),
+        None => {
+            distinct.push(own);
+            (distinct.len() - 1, false)
         }
     }
 }

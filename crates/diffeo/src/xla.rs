@@ -10,7 +10,7 @@
 use crate::export::{ExportedValue, LibraryFunction};
 use crate::pipeline;
 use crate::session::Session;
-use diffeo_array::ir::Module;
+use diffeo_array::ir::{FlatTy, Module};
 use diffeo_base::{closest, Diagnostic, Help, Name, Span};
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::Program;
@@ -37,7 +37,9 @@ impl Session {
         precision: Precision,
     ) -> Result<StableHlo, Box<Diagnostic>> {
         let function = LibraryFunction::of(entry);
-        let (_, made, _) = lowered(&function, entry.span, shapes, precision)?;
+        let mut given = GivenShapes::new(entry, shapes)?;
+        let (_, made, _) = lowered(&function, entry.span, &mut given, precision)?;
+        given.all_used(&function.name)?;
         Ok(made)
     }
 
@@ -46,10 +48,10 @@ impl Session {
         &self,
         function: &LibraryFunction,
         entry: &Entry,
-        shapes: &Shapes,
+        given: &mut GivenShapes<'_>,
         precision: Precision,
     ) -> Result<String, Box<Diagnostic>> {
-        let (module, made, inputs) = lowered(function, entry.span, shapes, precision)?;
+        let (module, made, inputs) = lowered(function, entry.span, given, precision)?;
         let mut text = format!("// {}", function.name);
         if function.name != *entry.name.as_str() {
             let _ = write!(text, ", a derivative of {}", entry.name);
@@ -79,11 +81,11 @@ type Lowered = (Module, StableHlo, Vec<(String, Input)>);
 fn lowered(
     function: &LibraryFunction,
     at: Span,
-    shapes: &Shapes,
+    given: &mut GivenShapes<'_>,
     precision: Precision,
 ) -> Result<Lowered, Box<Diagnostic>> {
-    let LibraryFunction { name, program, global, sides } = function;
-    let inputs = inputs(name, &sides.takes, shapes, at)?;
+    let LibraryFunction { program, global, sides, .. } = function;
+    let inputs = inputs(&sides.takes, given, at)?;
     let given: Vec<Input> = inputs.iter().map(|(_, input)| input.clone()).collect();
     let (module, made) = lower_to_stablehlo(program, *global, at, &given, &[], precision)?;
     Ok((module, made, inputs))
@@ -104,6 +106,7 @@ pub(crate) fn lower_to_stablehlo(
     let lowered = pipeline::flat_with(program, global, options, &mut |_| {})
         .map_err(|refusal| Box::new(refusal.to_diagnostic(at)))?;
     let module = lowered.module;
+    check_inputs(&module, inputs, at)?;
     let made = diffeo_xla::stablehlo(&module, inputs, batch, precision).map_err(|refusal| {
         let span = module.sites.get(refusal.site.0 as usize).map_or(at, |site| {
             // An error within the library stands at the user's call that led there.
@@ -125,30 +128,124 @@ pub(crate) fn lower_to_stablehlo(
     Ok((module, made))
 }
 
+/// Checks that inputs are those of the entry.
+///
+/// # Errors
+/// The first that is not.
+fn check_inputs(module: &Module, inputs: &[Input], at: Span) -> Result<(), Box<Diagnostic>> {
+    let entry = &module.functions[module.entry.0 as usize];
+    let wrong = |message: String| Err(Box::new(Diagnostic::error("argument", at, message)));
+    if entry.params.len() != inputs.len() {
+        let (takes, given) = (entry.params.len(), inputs.len());
+        return wrong(format!("it takes {takes} numbers and arrays, {given} are given"));
+    }
+    for (i, (param, input)) in entry.params.iter().zip(inputs).enumerate() {
+        let ty = &entry.vars[param.0 as usize].ty;
+        match (ty, input) {
+            (FlatTy::Array(_, rank), Input::Array(sizes))
+                if sizes.len() == usize::from(*rank) && sizes.iter().all(|n| *n >= 0) => {}
+            (FlatTy::Array(_, rank), _) => {
+                return wrong(format!(
+                    "input {i} is an array with {rank} sizes, {input:?} is given"
+                ))
+            }
+            (FlatTy::Int, Input::Fixed(_)) | (_, Input::Scalar) => {}
+            _ => return wrong(format!("input {i} is a number, {input:?} is given")),
+        }
+    }
+    Ok(())
+}
+
+/// The shapes that are given for an entry and its derivatives, and which of them were asked for.
+pub(crate) struct GivenShapes<'s> {
+    shapes: &'s Shapes,
+    used: Vec<bool>,
+    /// The names of arrays and Ints, for messages.
+    names: Vec<String>,
+    /// The only record that the entry takes: its fields go by their own names, as the arguments of a run do.
+    record: Option<String>,
+}
+
+impl<'s> GivenShapes<'s> {
+    /// Those of an entry.
+    ///
+    /// # Errors
+    /// A name with two shapes.
+    pub fn new(entry: &Entry, shapes: &'s Shapes) -> Result<Self, Box<Diagnostic>> {
+        let twice = shapes
+            .iter()
+            .enumerate()
+            .find(|(i, (name, _))| shapes[..*i].iter().any(|(other, _)| other == name));
+        if let Some((_, (name, _))) = twice {
+            let message = format!("the shape of `{name}` is given twice");
+            return Err(Box::new(Diagnostic::error("argument", Span::NONE, message)));
+        }
+        let takes = LibraryFunction::of(entry).sides.takes;
+        let mut records = takes.iter().filter(|value| matches!(value.ty, Type::Record(_)));
+        let record = match (records.next(), records.next()) {
+            (Some(only), None) => Some(only.name.clone()),
+            _ => None,
+        };
+        let used = vec![false; shapes.len()];
+        Ok(GivenShapes { shapes, used, names: Vec::new(), record })
+    }
+
+    fn of(&mut self, path: &str) -> Option<Vec<i64>> {
+        if !self.names.iter().any(|name| name == path) {
+            self.names.push(path.to_string());
+        }
+        let at = self.shapes.iter().position(|(name, _)| name == path)?;
+        self.used[at] = true;
+        Some(self.shapes[at].1.clone())
+    }
+
+    /// Checks that each shape was asked for, by the function of this name or a derivative of it.
+    ///
+    /// # Errors
+    /// A shape that was not.
+    pub fn all_used(&self, function: &str) -> Result<(), Box<Diagnostic>> {
+        let Some(given) = self.used.iter().position(|used| !used) else { return Ok(()) };
+        Err(self.unknown(given, &format!("`{function}` has no")))
+    }
+
+    fn unknown(&self, given: usize, who: &str) -> Box<Diagnostic> {
+        let name = &self.shapes[given].0;
+        let message = format!("{who} array or Int `{name}`");
+        let near = closest(name, self.names.iter().map(String::as_str));
+        let help = match near {
+            Some(near) => Help::did_you_mean(near),
+            None => format!("it has {}", self.names.join(", ")).into(),
+        };
+        Box::new(Diagnostic::error("argument", Span::NONE, message).help(help))
+    }
+
+    /// Checks that each shape was asked for by one of several functions.
+    ///
+    /// # Errors
+    /// A shape that none did.
+    pub fn all_used_by(all: &[GivenShapes<'_>]) -> Result<(), Box<Diagnostic>> {
+        let Some((first, rest)) = all.split_first() else { return Ok(()) };
+        let used = |i: usize| first.used[i] || rest.iter().any(|given| given.used[i]);
+        match (0..first.used.len()).find(|i| !used(*i)) {
+            Some(given) => Err(first.unknown(given, "none of the functions has an")),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The inputs of a function, by name, in the order of Flat.
 fn inputs(
-    function: &str,
     takes: &[ExportedValue],
-    shapes: &Shapes,
+    given: &mut GivenShapes<'_>,
     at: Span,
 ) -> Result<Vec<(String, Input)>, Box<Diagnostic>> {
-    let mut walk = Walk {
-        shapes,
-        used: vec![false; shapes.len()],
-        names: Vec::new(),
-        known: BTreeMap::new(),
-        binds: true,
-        inputs: Vec::new(),
-        at,
-    };
-    // The fields of the only record go by their own names, as the arguments of a run do.
-    let is_record = |value: &&ExportedValue| matches!(value.ty, Type::Record(_));
-    let only = takes.iter().filter(is_record).count() == 1;
+    let record = given.record.clone();
+    let mut walk = Walk { given, known: BTreeMap::new(), binds: true, inputs: Vec::new(), at };
     for binds in [true, false] {
-        (walk.binds, walk.names) = (binds, Vec::new());
+        walk.binds = binds;
         for value in takes {
             match &value.ty {
-                Type::Record(fields) if only => {
+                Type::Record(fields) if record.as_ref() == Some(&value.name) => {
                     for (name, ty) in fields.iter() {
                         walk.value(name, ty, &[])?;
                     }
@@ -157,27 +254,12 @@ fn inputs(
             }
         }
     }
-    match walk.used.iter().position(|used| !used) {
-        None => Ok(walk.inputs),
-        Some(given) => {
-            let name = &shapes[given].0;
-            let message = format!("`{function}` has no array or Int `{name}`");
-            let near = closest(name, walk.names.iter().map(String::as_str));
-            let help = match near {
-                Some(near) => Help::did_you_mean(near),
-                None => format!("it has {}", walk.names.join(", ")).into(),
-            };
-            Err(Box::new(Diagnostic::error("argument", Span::NONE, message).help(help)))
-        }
-    }
+    Ok(walk.inputs)
 }
 
 /// The walk over parameters, done twice: sizes that are given bind the names of the type, then all sizes are known.
-struct Walk<'s> {
-    shapes: &'s Shapes,
-    used: Vec<bool>,
-    /// The names of arrays and Ints, for messages.
-    names: Vec<String>,
+struct Walk<'w, 's> {
+    given: &'w mut GivenShapes<'s>,
     /// Sizes that the type names, and the array that says so.
     known: BTreeMap<Name, (i64, String)>,
     binds: bool,
@@ -185,14 +267,7 @@ struct Walk<'s> {
     at: Span,
 }
 
-impl Walk<'_> {
-    fn given(&mut self, path: &str) -> Option<Vec<i64>> {
-        self.names.push(path.to_string());
-        let at = self.shapes.iter().position(|(name, _)| name == path)?;
-        self.used[at] = true;
-        Some(self.shapes[at].1.clone())
-    }
-
+impl Walk<'_, '_> {
     fn input(&mut self, path: &str, input: Input) {
         if !self.binds {
             self.inputs.push((path.to_string(), input));
@@ -204,9 +279,15 @@ impl Walk<'_> {
         match ty {
             Type::Unit => {}
             Type::Int if outer.is_empty() => {
-                let input = match self.given(path).as_deref() {
+                let input = match self.given.of(path).as_deref() {
                     Some([n]) => Input::Fixed(*n),
-                    _ => Input::Scalar,
+                    Some(_) => {
+                        let message = format!("`{path}` is an Int, which has one number");
+                        let help = format!("give it: `--shape {path}=10`");
+                        let wrong = Diagnostic::error("shape", self.at, message);
+                        return Err(Box::new(wrong.help(help)));
+                    }
+                    None => Input::Scalar,
                 };
                 self.input(path, input);
             }
@@ -252,7 +333,13 @@ impl Walk<'_> {
             let help = format!("give them: `--shape {path}={example}`");
             Box::new(Diagnostic::error("shape", at, message).help(help))
         };
-        let Some(sizes) = self.given(path) else {
+        let Some(sizes) = self.given.of(path) else {
+            // A tangent has the sizes of its parameter.
+            let primal = path.replacen("_dot", "", 1);
+            let primal = self.given.shapes.iter().find(|(name, _)| *name == primal);
+            if let Some((_, sizes)) = primal.filter(|(_, sizes)| sizes.len() == rank) {
+                return Ok(sizes.clone());
+            }
             let known = |name: &Name| {
                 name.parse().ok().or_else(|| self.known.get(name).map(|(size, _)| *size))
             };
@@ -261,7 +348,9 @@ impl Walk<'_> {
                 Some(sizes) => Ok(sizes),
                 // Another array may tell.
                 None if self.binds => Ok(vec![0; rank]),
-                None => Err(wrong(format!("which sizes has `{path}`? XLA needs all of them"))),
+                None => {
+                    Err(wrong(format!("the sizes of `{path}` are missing: XLA needs all of them")))
+                }
             };
         };
         if sizes.len() != rank {

@@ -316,7 +316,7 @@ def _transpose(cotangents, *operands, call, linear, batch, fixed):
     base = call.base
     half = len(base.leaves_in)
     primals = operands[:half]
-    dtype = next(jax.typeof(x).dtype for x in primals)
+    dtype = next(jax.typeof(x).dtype for x, (_, kind) in zip(primals, base.leaves_in) if kind == "Real")
     rows = primals[0].shape[:batch]
     shapes = base.every([x.shape[batch:] for x in primals])
     bars = []

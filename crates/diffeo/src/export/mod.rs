@@ -10,7 +10,7 @@ mod values;
 
 use crate::pipeline::{self, Backend, PassRun, Timing};
 use crate::session::Session;
-use crate::xla::{Precision, Shapes};
+use crate::xla::{GivenShapes, Precision, Shapes};
 use crate::SourceMap;
 use diffeo_base::{closest, Diagnostic, Help, Span};
 use diffeo_calculus::outside::{asked, derivative_by};
@@ -235,8 +235,9 @@ pub fn stablehlo(
     shapes: &Shapes,
     precision: Precision,
 ) -> Result<Vec<(String, String)>, Box<Diagnostic>> {
-    let mut files = Vec::new();
+    let (mut files, mut all_given) = (Vec::new(), Vec::new());
     for wanted in wanted {
+        let mut given = GivenShapes::new(&wanted.entry, shapes)?;
         let functions = match &wanted.derivative {
             Some(derivative) => vec![derived(wanted, derivative)?],
             None => {
@@ -246,10 +247,12 @@ pub fn stablehlo(
             }
         };
         for function in functions {
-            let text = session.stablehlo_file(&function, &wanted.entry, shapes, precision)?;
+            let text = session.stablehlo_file(&function, &wanted.entry, &mut given, precision)?;
             files.push((function.name, text));
         }
+        all_given.push(given);
     }
+    GivenShapes::all_used_by(&all_given)?;
     Ok(files)
 }
 

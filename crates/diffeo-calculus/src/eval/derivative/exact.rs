@@ -33,7 +33,7 @@ const TOLERANCE: f64 = 1e-9;
 /// The same of the largest number that their evaluation met, whose rounding they may have.
 const ROUNDING: f64 = 1e-13;
 
-/// What an operator differentiates.
+/// The function that an operator differentiates.
 pub(super) struct Differentiated<'a> {
     pub f: &'a Value,
     /// The point, in the domain of f.

@@ -3,9 +3,9 @@
 //! What comes in: an operation that its operands' values leave undecided. What goes out: what it comes to where the point
 //! has moved a little along the directions of the derivatives that are being taken. A number of a level is its primal with
 //! infinitesimals, those of a lower level larger than all of a higher one, of a level each larger than the next, and than
-//! all products: so numbers are ordered by their primals, then by their coefficients, the lowest level first. What always holds: levels
-//! whose variables an undecided operation depends on know it ([`Ties`]), so whoever opened them begins again with a level
-//! of directions (a germ, `derivative/exact.rs`) below; what values decide is as without all this.
+//! all products: so numbers are ordered by their primals, then by their coefficients, the lowest level first. What always
+//! holds: levels whose variables an undecided operation depends on know it ([`Ties`]), so whoever opened them begins again
+//! with a level of directions (a germ, `derivative/exact.rs`) below; what values decide is as without all this.
 //!
 //! Nesterov, Lexicographic differentiation of nonsmooth functions, 2005; Khan & Barton, A vector forward mode of automatic
 //! differentiation for generalized derivative evaluation, 2015.
@@ -25,7 +25,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// What was undecided at a level.
+/// The undecided operations of a level.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Ties {
     /// Whether anything was, that the levels below had not decided.
@@ -90,7 +90,7 @@ impl Reals {
         }
     }
 
-    /// What was undecided at a level, which may have been closed since.
+    /// The undecided operations of a level, which may have been closed since.
     pub(crate) fn ties(&self, level: u16) -> Ties {
         self.ties.get(usize::from(level).wrapping_sub(1)).cloned().unwrap_or_default()
     }
@@ -136,7 +136,7 @@ impl Reals {
         if let Some(ties) = self.ties.get_mut(usize::from(level) - 1) {
             ties.met = true;
         }
-        // What an operator differentiates by does not decide, so that derivatives are linear in it.
+        // Tangents of operators do not decide, so that derivatives are linear in them.
         let order = match self.levels.get(usize::from(level) - 1) {
             Some(Level::Jet(JetLevel { germ: Some(order), .. })) => order.clone(),
             Some(Level::Jet(_) | Level::Tape(_)) | None => return None,
@@ -231,9 +231,12 @@ impl Reals {
             let mut numbers: Vec<(usize, Value)> = tied.iter().map(|&i| (i, xs.get(i))).collect();
             let mut decisive = None;
             numbers.sort_by(|(_, x), (_, y)| {
-                let (order, leading) = self.order(x, y);
+                let (_, leading) = self.order(x, y);
                 decisive = decisive.or(leading);
-                order
+                // nan last, as among the keys: sorting asks for a total order.
+                leading.map_or(Ordering::Equal, |([x, y], ..)| {
+                    x.partial_cmp(&y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))
+                })
             });
             for (place, (i, _)) in tied.iter_mut().zip(numbers) {
                 *place = i;
@@ -333,7 +336,7 @@ impl Reals {
         self.op(RealOp::Add, &x, &y, site)
     }
 
-    /// How often what depends on these numbers is differentiated, directions apart.
+    /// The number of derivatives, directions apart, that are taken of numbers that depend on these.
     fn differentiations(&self, a: &Value, b: &Value) -> u32 {
         let mut order = 0;
         let (mut a, mut b) = (a.clone(), b.clone());
