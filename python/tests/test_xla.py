@@ -39,7 +39,29 @@ SCENE = {
     "obs": np.stack([random.integers(0, 2, 6), random.integers(0, 4, 6)], 1),
     "feats": normal(size=(6, 2)),
 }
+BONES, VERTICES, POINTS = 22, 30, 12
+HAND = {
+    "theta": 0.3 * normal(size=26),
+    "us": random.random((POINTS, 2)),
+    "data": {
+        "correspondences": random.integers(0, 20, POINTS),
+        "model": {
+            "base_positions": normal(size=(VERTICES, 4)),
+            "base_relatives": 0.3 * normal(size=(BONES, 4, 4)),
+            "inverse_base_absolutes": 0.3 * normal(size=(BONES, 4, 4)),
+            "is_mirrored": True,
+            "parents": np.array([-1] + [i - 1 if (i - 1) % 4 else 0 for i in range(1, BONES)]),
+            "triangles": random.integers(0, VERTICES, (20, 3)),
+            "weights": random.random((VERTICES, BONES)),
+        },
+        "points": normal(size=(POINTS, 3)),
+    },
+}
 CASES = [
+    ("ht", "objective", HAND),
+    ("ht", "jacobian", HAND),
+    ("ht", "objective", {**HAND, "us": np.zeros((0, 2))}),
+    ("ht", "jacobian", {**HAND, "us": np.zeros((0, 2))}),
     ("gmm", "objective", MIXTURE),
     ("gmm", "jacobian", MIXTURE),
     ("lse", "primal", {"x": normal(size=7)}),
@@ -56,12 +78,25 @@ CASES = [
 ]
 
 
+def named(given, path=""):
+    """The numbers and arrays of arguments by their names, in order."""
+    for name, x in sorted(given.items()):
+        if isinstance(x, dict):
+            yield from named(x, f"{path}{name}.")
+        else:
+            yield path + name, x
+
+
+def is_int(x):
+    return isinstance(x, int) and not isinstance(x, bool)
+
+
 def sizes(given):
     """What `--shape` says of arguments: sizes of arrays, and Ints, which are fixed."""
     return {
-        name: "x".join(map(str, x.shape)) if isinstance(x, np.ndarray) else x
-        for name, x in given.items()
-        if not isinstance(x, float)
+        name: x if is_int(x) else "x".join(map(str, x.shape))
+        for name, x in named(given)
+        if is_int(x) or isinstance(x, np.ndarray)
     }
 
 
@@ -76,7 +111,7 @@ def numbers(value):
 def test_gradbench(file, entry, given):
     path = GRADBENCH / f"{file}.deo"
     text = stablehlo.lower(path, entry, sizes(given))
-    arguments = [given[name] for name in sorted(given) if not isinstance(given[name], int)]
+    arguments = [x for _, x in named(given) if not is_int(x)]
     results, status, _ = stablehlo.call(text, *arguments)
     expected = numbers(getattr(diffeo.load(path), entry)(given))
     found = np.concatenate([numbers(result) for result in results])
@@ -172,7 +207,7 @@ def test_steps_that_are_not_taken_do_not_move_others(tmp_path, entry, name):
     expected = diffeo.load(path).function(entry, engine="interp")({name: given})
     assert status == -1
     for found, wanted in zip(results, expected if entry == "sorted" else [expected], strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10)
 
 
 def test_modules_are_built(program):

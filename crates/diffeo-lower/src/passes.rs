@@ -5,7 +5,7 @@
 use crate::{lower, LowerOptions, Lowered, Refusal};
 use diffeo_array::ir::Module;
 use diffeo_array::lint::lint;
-use diffeo_array::opt::{EARLY, PASSES};
+use diffeo_array::opt::{Pass, EARLY, PASSES};
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::Program;
 use std::sync::OnceLock;
@@ -57,7 +57,11 @@ pub fn flat_with(
     };
     let mut lowered = lower(program, entry, options, &mut early)?;
     done("lower", &lowered.module, start, see);
-    for pass in PASSES.iter().filter(|pass| !left_out().iter().any(|name| name == pass.name)) {
+    // Demand slicing makes arrays of those elements that are read, which data decide.
+    let is_out = |pass: &Pass| {
+        options.regular && pass.name == "demand" || left_out().iter().any(|name| name == pass.name)
+    };
+    for pass in PASSES.iter().filter(|pass| !is_out(pass)) {
         let start = Instant::now();
         lowered.module = (pass.run)(lowered.module);
         done(pass.name, &lowered.module, start, see);

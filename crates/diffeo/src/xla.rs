@@ -102,7 +102,7 @@ pub(crate) fn lower_to_stablehlo(
     precision: Precision,
 ) -> Result<(Module, StableHlo), Box<Diagnostic>> {
     // A derivative that is nan is one on a device.
-    let options = LowerOptions { nan: Nan::Given, ..LowerOptions::default() };
+    let options = LowerOptions { nan: Nan::Given, regular: true, ..LowerOptions::default() };
     let lowered = pipeline::flat_with(program, global, options, &mut |_| {})
         .map_err(|refusal| Box::new(refusal.to_diagnostic(at)))?;
     let module = lowered.module;
@@ -162,7 +162,7 @@ pub(crate) struct GivenShapes<'s> {
     used: Vec<bool>,
     /// The names of arrays and Ints, for messages.
     names: Vec<String>,
-    /// The only record that the entry takes: its fields go by their own names, as the arguments of a run do.
+    /// The record that is all that the entry takes: its fields go by their own names, as the arguments of a run do.
     record: Option<String>,
 }
 
@@ -181,9 +181,8 @@ impl<'s> GivenShapes<'s> {
             return Err(Box::new(Diagnostic::error("argument", Span::NONE, message)));
         }
         let takes = LibraryFunction::of(entry).sides.takes;
-        let mut records = takes.iter().filter(|value| matches!(value.ty, Type::Record(_)));
-        let record = match (records.next(), records.next()) {
-            (Some(only), None) => Some(only.name.clone()),
+        let record = match &takes[..] {
+            [only] if matches!(only.ty, Type::Record(_)) => Some(only.name.clone()),
             _ => None,
         };
         let used = vec![false; shapes.len()];

@@ -88,7 +88,7 @@ fn stablehlo_of_the_corpus() {
         if !entry.interface.fields.is_empty() {
             continue;
         }
-        let options = LowerOptions { nan: Nan::Given, ..LowerOptions::default() };
+        let options = LowerOptions { nan: Nan::Given, regular: true, ..LowerOptions::default() };
         let flat = pipeline::flat_with(&entry.program, entry.global, options, &mut |_| {});
         let Ok(flat) = flat else { continue };
         let made = match diffeo_xla::stablehlo(&flat.module, &[], &[], Precision::F64) {
