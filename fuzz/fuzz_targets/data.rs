@@ -73,7 +73,7 @@ fn folder() -> PathBuf {
 }
 
 fn read(text: &str, ty: &Ty, datas: &[DataDecl]) -> Option<Value> {
-    let field = Field { name: "w", ty, written: None, orders: &[] };
+    let field = Field { name: "w", ty, written: None, interface: None };
     match read_argument(text, &field, datas, &|| Ok(())) {
         Ok(value) => Some(value),
         Err(error) => {
@@ -120,7 +120,7 @@ fuzz_target!(|bytes: &[u8]| {
         if check_writable(&place, &ty, datas).is_err() {
             continue;
         }
-        let output = Output { place: &place, value: &value, ty: &ty, orders: &[] };
+        let output = Output { place: &place, value: &value, ty: &ty, interface: None };
         write_results(&[output], datas, &|| Ok(())).expect("a writable place");
         let table = matches!(place.format, Format::Csv | Format::Tsv | Format::Text);
         if table && shown.contains("[]") {

@@ -2,8 +2,9 @@
 //!
 //! What comes in: a text of the command line (JSON, or the [`Place`] of a data file) and a first-order type. What goes
 //! out: a [`Value`](diffeo_calculus::value::Value) of that type, or a [`DataError`] that names the field, the place in
-//! the file and the type. Sizes are no part of the types here: the program checks them. Files are read and written
-//! piece by piece, so that a large one takes little more memory than its value; JSON alone is read as a whole text.
+//! the file and the type. Sizes are no part of the types here: the program checks them. Text tables
+//! and NPY files are read piece by piece, so that a large one takes little more memory than its value; other formats are
+//! read as a whole first. All are written piece by piece.
 
 mod advice;
 mod error;

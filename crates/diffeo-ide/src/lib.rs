@@ -5,7 +5,8 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `server.rs` | open texts, notifications, the list of requests |
+//! | `server.rs` | open texts, notifications |
+//! | `requests.rs` | the table of requests, and their handlers |
 //! | `lines.rs` | positions as the protocol counts them |
 //! | `tokens.rs` | semantic tokens |
 //! | `selection.rs` | selection ranges |

@@ -27,7 +27,8 @@ type Capability = (&'static str, fn() -> Value);
 pub(crate) struct Method {
     /// Its name, behind `textDocument/`.
     name: &'static str,
-    /// Its entry in the answer to `initialize`; that of `rename` covers `prepareRename`.
+    /// Its entry in the answer to `initialize`; none where that of another request covers it (`rename`,
+    /// `semanticTokens/full`).
     pub capability: Option<Capability>,
     needs: Needs,
     pub answer: fn(&Request<'_>) -> Result<Value, String>,

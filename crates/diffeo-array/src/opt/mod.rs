@@ -259,7 +259,7 @@ pub const EARLY: &[EarlyPass] = &[
     early!("simplify.2", simplify_early),
     // Inlined copies of one function compute the same of the same.
     early!("cse.2", cse),
-    // Known sizes are written down, so that derivatives know them, too.
+    // Known sizes are written down before loops are looked at, so that derivatives know them, too.
     EarlyPass {
         name: "early.specialise",
         run: |module, of| specialise::specialise_early(module, of.stay),
@@ -278,20 +278,21 @@ pub const EARLY: &[EarlyPass] = &[
     early!("cse.3", cse),
     // Fusion counts the uses of arrays.
     early!("dce.2", dce::dce_within),
-    // Reductions to the largest: the derivative goes to the chosen element alone.
+    // Before fusion, which joins reductions and no loops with comparisons; the derivative goes to the chosen element
+    // alone.
     early!("extrema", extrema_early),
     // Arrays between loops: reverse mode keeps none that is not made.
     early!("fuse", fuse),
-    // Loop-invariant code: outside it has one adjoint, not one a step.
+    // Out of the loops that fusion has left: outside, code has one adjoint, not one a step.
     early!("hoist", hoist_early),
-    // Elements of arrays that are not made any more.
+    // Elements of arrays that are not made any more; branches that hoisting has decided.
     early!("simplify.5", simplify_early),
     // Loops whose counts fusion has made known. Backwards unrolled code is long: forwards only.
     EarlyPass {
         name: "early.unroll.2",
         run: |module, of| if of.forward { unroll_early(module) } else { module },
     },
-    // Branches and elements that hoisting and unrolling have decided.
+    // Elements that the second unrolling has made known; for reverse mode there are none.
     early!("simplify.6", simplify_early),
     // Common subexpressions, for the last time before residuals are chosen.
     early!("cse.4", cse),

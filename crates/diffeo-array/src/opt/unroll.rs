@@ -24,10 +24,10 @@ const STEPS: i64 = 16;
 /// The same for sums around sums, which become one loop ([`fuse_siblings`](super::fuse_siblings())).
 const SUMS: i64 = 4;
 
-/// Maximum number of statements that a loop becomes; before derivatives are taken it is `EARLY`, because backward parts
+/// Maximum number of statements that a loop becomes; before derivatives are taken it is `STATEMENTS_EARLY`, because backward parts
 /// are longer.
 const STATEMENTS: usize = 300;
-const EARLY: usize = 200;
+const STATEMENTS_EARLY: usize = 200;
 
 /// Maximum number of elements of an array that is kept as numbers.
 const ELEMENTS: i64 = 16;
@@ -39,7 +39,7 @@ pub fn unroll(module: Module) -> Module {
 
 /// As [`unroll`], before derivatives are taken: writes out less.
 pub(super) fn unroll_early(module: Module) -> Module {
-    within(module, EARLY)
+    within(module, STATEMENTS_EARLY)
 }
 
 fn within(mut module: Module, statements: usize) -> Module {
