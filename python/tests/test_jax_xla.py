@@ -136,6 +136,8 @@ def test_failed_checks_are_exceptions_or_nan():
 def test_what_xla_lacks_is_refused_with_its_place():
     with pytest.raises(diffeo.Error, match="source.deo:4.*recursion through `recursive` has no form in XLA"):
         diffeo.jax(MODULE.recursive, engine="xla")(3)
+    with pytest.raises(diffeo.ArgumentError, match="array 1 of loss .* has size 3 where `d` is 2"):
+        diffeo.jax(MODULE.loss, engine="xla")(W[:2], XS)
     with pytest.raises(diffeo.ArgumentError, match="no engine 'gpu'"):
         diffeo.jax(MODULE.loss, engine="gpu")
 

@@ -271,6 +271,25 @@ def test_calls_at_one_place_are_told_apart(tmp_path):
     np.testing.assert_allclose(found, diffeo.load(path).function("slope", engine="interp")({"w": w}), rtol=1e-12)
 
 
+MATRICES = """
+import linalg
+def solution({l, b}: {l: [n][n]Real, b: [n]Real}) -> [n]Real =
+  loop x = b for i < n do x with [i] = (x[i] - dot(l[i][0..i], x[0..i])) / l[i, i]
+def values({l, b}: {l: [n][n]Real, b: [n]Real}) -> [n]Real = linalg.eigh(l).values + b
+"""
+
+
+@pytest.mark.parametrize("entry", ["solution", "values"])
+def test_sums_to_the_index_of_a_loop(tmp_path, entry):
+    path = tmp_path / "m.deo"
+    path.write_text(MATRICES)
+    half = normal(size=(7, 7))
+    given = {"l": half @ half.T + np.eye(7), "b": normal(size=7)}
+    (found,), status, _ = stablehlo.call(stablehlo.lower(path, entry, sizes(given)), given["b"], given["l"])
+    assert status == -1
+    np.testing.assert_allclose(found, diffeo.load(path).function(entry, engine="interp")(given), rtol=1e-9)
+
+
 SPECIAL = """
 import stats (normal_cdf)
 def main({xs}: {xs: [n]Real}) = (map(lgamma, xs), map(digamma, xs), map(erf, xs), map(erfc, xs), jacfwd(fn x -> map(erf, x))(xs), map(sinh, xs), map(cosh, xs), map(asinh, xs), map(tanh, xs), map(sigmoid, xs), map(softplus, xs), map(atan, xs), map(expm1, xs))

@@ -299,7 +299,7 @@ impl<'m> Lift<'m> {
         carried: &[ir::Carried],
         body: &Block,
     ) -> Option<Vec<Val>> {
-        self.known_table(count)?;
+        self.range(count)?;
         let inits: Vec<Val> = carried.iter().map(|c| self.value(&c.init)).collect();
         let passes = |i: usize| body.results[i] == Atom::Var(carried[i].param);
         let fits = |i: usize| match &inits[i] {

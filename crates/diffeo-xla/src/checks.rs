@@ -7,6 +7,7 @@ use crate::value::{Check, Piece, TextPart, Val};
 use crate::Reason;
 use diffeo_array::ir::{self, Atom, Elem};
 use diffeo_array::report::{OpenCall, OpenCalls, Why};
+use diffeo_base::Name;
 
 /// In [`Lift::state`]: the number of the first failed check, or -1; its operands.
 const STATUS: usize = 0;
@@ -19,14 +20,15 @@ impl Lift<'_> {
         for part in parts {
             match part {
                 TextPart::Text(text) => pieces.push(Piece::Text(text)),
+                // A module gives no more operands.
+                TextPart::Shown(_) if operands.len() == OPERANDS => {
+                    pieces.push(Piece::Text(Name::new("…")));
+                }
                 TextPart::Shown(value) => {
                     pieces.push(Piece::Operand(operands.len()));
                     operands.push(value);
                 }
             }
-        }
-        if operands.len() > OPERANDS {
-            return Err(self.refuse(Reason::Texts));
         }
         Ok((pieces, operands))
     }

@@ -1,7 +1,7 @@
 //! Branches, loops and reductions.
 
 use crate::emit::union;
-use crate::lift::{Lift, Outcome};
+use crate::lift::{unknown_text, Lift, Outcome};
 use crate::value::{Dim, Tensor, Val};
 use crate::Reason;
 use diffeo_array::ir::walk::{size, statements};
@@ -156,7 +156,7 @@ impl<'m> Lift<'m> {
                 (_, Val::Unused) => Some(a.clone()).filter(outside),
                 (Val::Real(x), Val::Real(y)) if x.to_bits() == y.to_bits() => Some(a.clone()),
                 (Val::Int(x), Val::Int(y)) if x == y => Some(a.clone()),
-                (Val::Text(_), _) | (_, Val::Text(_)) => return Err(self.refuse(Reason::Texts)),
+                (Val::Text(_), _) | (_, Val::Text(_)) => Some(unknown_text()),
                 _ => None,
             };
             values.push(same);
@@ -294,8 +294,12 @@ impl<'m> Lift<'m> {
         body: &Block,
     ) -> Outcome<Vec<Val>> {
         let inits: Vec<Val> = carried.iter().map(|c| self.value(&c.init)).collect();
-        let known = count.known().is_some();
+        let known = count.known();
         let mut count = self.ints(count);
+        if let Some(n) = known {
+            self.bounds.insert(count.id.clone(), (n, n));
+        }
+        let known = known.is_some();
         if let Some(mask) = self.mask.clone().filter(|_| !known) {
             // Masked steps may have any count, and must not keep the loop going.
             let (mask, none) = (self.tensor(&mask, Elem::Bool), self.int(0));
@@ -312,12 +316,16 @@ impl<'m> Lift<'m> {
         let zero = self.int(0);
         let params: Vec<Var> = carried.iter().map(|c| c.param).collect();
         let lifted = !count.dims.is_empty();
+        let last = self.range(&Val::Tensor(count.clone())).map(|(_, most)| most - 1);
         self.repeat(
             inits,
             &params,
             vec![zero],
             &mut |lift, own| Ok(lift.compare("LT", &own[0], &most)),
             &mut |lift, own, params| {
+                if let Some(last) = last {
+                    lift.bounds.insert(own[0].id.clone(), (0, last.max(0)));
+                }
                 lift.env[index.0 as usize] = Some(Val::Tensor(own[0].clone()));
                 let outer = lift.mask.clone();
                 let active = lifted.then(|| Val::Tensor(lift.compare("LT", &own[0], &count)));
@@ -422,11 +430,12 @@ impl<'m> Lift<'m> {
         body: &mut dyn FnMut(&mut Self, &[Tensor], &[Var]) -> Outcome<(Vec<Tensor>, Vec<Val>)>,
     ) -> Outcome<Vec<Val>> {
         let (kept, site) = (self.mask.clone(), self.site);
-        // Accumulators are state, not variables of the loop.
-        let passed: Vec<bool> = inits.iter().map(|v| matches!(v, Val::Acc(_))).collect();
-        if inits.iter().any(|value| matches!(value, Val::Text(_))) {
-            return Err(self.refuse(Reason::Texts));
-        }
+        // Accumulators are state, not variables of the loop, and texts are parts of messages.
+        let is_text = |value: &Val| matches!(value, Val::Text(_));
+        let inits: Vec<Val> =
+            inits.into_iter().map(|v| if is_text(&v) { unknown_text() } else { v }).collect();
+        let is_passed = |value: &Val| matches!(value, Val::Acc(_) | Val::Text(_));
+        let passed: Vec<bool> = inits.iter().map(is_passed).collect();
         let mut vars = own.clone();
         for ((value, param), passed) in inits.iter().zip(params).zip(&passed) {
             if !passed {

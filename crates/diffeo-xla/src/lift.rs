@@ -16,7 +16,7 @@ use diffeo_array::ir::{
     self, Atom, Block, Elem, FlatTy, FunctionId, Module, Op, SiteId, Stmt, Stop, Var,
 };
 use diffeo_array::report::Why;
-use diffeo_base::deep;
+use diffeo_base::{deep, Name};
 use diffeo_calculus::prim::Comparison;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -55,6 +55,8 @@ pub(crate) struct Lift<'m> {
     /// The names of operations by their text, for operations that are there already, and these texts in order.
     pub seen: HashMap<String, Rc<str>>,
     pub texts: Vec<String>,
+    /// The least and largest values of Ints that only the run knows, such as the index of a loop.
+    pub bounds: HashMap<Rc<str>, (i64, i64)>,
     /// The reads and additions of accumulators so far.
     pub accesses: Vec<Access>,
     /// The sizes of all dimensions.
@@ -75,6 +77,11 @@ pub(crate) struct Lift<'m> {
     pub calls: Vec<(FunctionId, SiteId)>,
     pub env: Vec<Option<Val>>,
     pub site: SiteId,
+}
+
+/// A part of a message that only the run knows: messages are data, and no text is made on a device.
+pub(crate) fn unknown_text() -> Val {
+    Val::Text(vec![TextPart::Text(Name::new("…"))])
 }
 
 /// The type of the elements of a value.
@@ -103,6 +110,7 @@ impl<'m> Lift<'m> {
             taken: HashSet::new(),
             seen: HashMap::new(),
             texts: Vec::new(),
+            bounds: HashMap::new(),
             accesses: Vec::new(),
             sizes: Vec::new(),
             open: Vec::new(),
@@ -407,6 +415,10 @@ impl<'m> Lift<'m> {
             }
             Op::For { count, index, carried, body } => {
                 let count = self.value(count);
+                let texts = |c: &ir::Carried| matches!(self.value(&c.init), Val::Text(_));
+                if !carried.is_empty() && carried.iter().all(texts) {
+                    return Ok(vec![unknown_text(); carried.len()]);
+                }
                 match self.at_once(&count, *index, carried, body) {
                     Some(values) => Ok(values),
                     None => self.for_loop(&count, *index, carried, body),
@@ -584,10 +596,8 @@ impl<'m> Lift<'m> {
         index: Var,
         body: impl FnOnce(&mut Self) -> Outcome<R>,
     ) -> Outcome<(Dim, R)> {
-        let most = match self.known_table(count) {
-            Some(table) => table.data.iter().copied().max().unwrap_or(0).max(0),
-            None => return Err(self.refuse(Reason::Size)),
-        };
+        let Some((_, most)) = self.range(count) else { return Err(self.refuse(Reason::Size)) };
+        let most = most.max(0);
         let dim = self.new_dim(most);
         let at = Val::Int(Affine::index(dim));
         let outer = self.mask.clone();

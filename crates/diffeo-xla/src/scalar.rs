@@ -1,7 +1,7 @@
 //! Scalar operations: on what is known while text is written, else as operations of StableHLO.
 
 use crate::emit::union;
-use crate::lift::{Lift, Outcome};
+use crate::lift::{unknown_text, Lift, Outcome};
 use crate::place::product;
 use crate::value::{Affine, Dim, Table, Tensor, Val};
 use crate::Reason;
@@ -184,19 +184,29 @@ impl Lift<'_> {
             Scalar::Bool => Elem::Bool,
             Scalar::Text => return Err(self.refuse(Reason::Texts)),
         };
-        if let (Val::Int(a), Val::Int(b)) = (a, b) {
-            // Mostly it is the same at all steps, by how far the two are apart.
-            if let Some(apart) = a.plus(-1, b) {
-                let (low, span) = self.extent(&apart);
-                let high = low + span - 1;
-                let (below, equal, above) =
-                    (of_order(true, false), of_order(false, true), of_order(false, false));
-                let met = [(low < 0, below), (low <= 0 && high >= 0, equal), (high > 0, above)];
-                let mut met = met.iter().filter(|(is_met, _)| *is_met).map(|(_, holds)| *holds);
-                let first = met.next().unwrap_or(false);
-                if met.all(|holds| holds == first) {
-                    return Ok(Val::bool(first));
-                }
+        // Mostly it is the same at all steps, by how far the two are apart.
+        let apart = match (a, b) {
+            (Val::Int(a), Val::Int(b)) => {
+                a.plus(-1, b).and_then(|apart| self.range(&Val::Int(apart)))
+            }
+            (Val::Tensor(_), Val::Int(_) | Val::Tensor(_)) | (Val::Int(_), Val::Tensor(_))
+                if elem == Elem::Int =>
+            {
+                let (a, b) = (self.range(a), self.range(b));
+                a.zip(b).and_then(|(a, b)| {
+                    Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?))
+                })
+            }
+            _ => None,
+        };
+        if let Some((low, high)) = apart {
+            let (below, equal, above) =
+                (of_order(true, false), of_order(false, true), of_order(false, false));
+            let met = [(low < 0, below), (low <= 0 && high >= 0, equal), (high > 0, above)];
+            let mut met = met.iter().filter(|(is_met, _)| *is_met).map(|(_, holds)| *holds);
+            let first = met.next().unwrap_or(false);
+            if met.all(|holds| holds == first) {
+                return Ok(Val::bool(first));
             }
         }
         let f = |x: &[i64]| i64::from(of_order(x[0] < x[1], x[0] == x[1]));
@@ -221,7 +231,7 @@ impl Lift<'_> {
             (Some(0), ..) | (_, Val::Unused, _) => return Ok(b.clone()),
             (Some(_), ..) | (_, _, Val::Unused) => return Ok(a.clone()),
             (_, Val::Acc(_), _) => return Ok(a.clone()),
-            (_, Val::Text(_), _) => return Err(self.refuse(Reason::Texts)),
+            (_, Val::Text(_), _) => return Ok(unknown_text()),
             (..) => {}
         }
         if let (Val::Int(x), Val::Int(y)) = (a, b) {
@@ -339,7 +349,38 @@ impl Lift<'_> {
                 self.check(&Val::Tensor(ok), Why::Int(op), operands)?;
             }
         }
+        if let Some(bounds) = self.bounds_of(op, operands).filter(|_| found.dims.is_empty()) {
+            self.bounds.insert(found.id.clone(), bounds);
+        }
         Ok(Val::Tensor(found))
+    }
+
+    /// The least and the largest value of an Int, if they are known.
+    pub fn range(&self, value: &Val) -> Option<(i64, i64)> {
+        match value {
+            Val::Int(affine) => {
+                let (low, span) = self.extent(affine);
+                Some((low, low + span - 1))
+            }
+            Val::Table(table) => {
+                let least = table.data.iter().copied().min().unwrap_or(0);
+                Some((least, table.data.iter().copied().max().unwrap_or(0)))
+            }
+            Val::Tensor(t) => self.bounds.get(&t.id).copied(),
+            _ => None,
+        }
+    }
+
+    /// The least and the largest result of an operation.
+    fn bounds_of(&self, op: IntOp, operands: &[Val]) -> Option<(i64, i64)> {
+        let ranges: Option<Vec<(i64, i64)>> = operands.iter().map(|x| self.range(x)).collect();
+        match (op, &ranges?[..]) {
+            (IntOp::Add, [a, b]) => Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?)),
+            (IntOp::Sub, [a, b]) => Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?)),
+            (IntOp::Min, [a, b]) => Some((a.0.min(b.0), a.1.min(b.1))),
+            (IntOp::Max, [a, b]) => Some((a.0.max(b.0), a.1.max(b.1))),
+            _ => None,
+        }
     }
 
     pub fn round_op(&mut self, how: Rounding, x: &Val, fits: bool) -> Outcome<Val> {

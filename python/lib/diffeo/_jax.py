@@ -334,6 +334,18 @@ def _transpose(cotangents, *operands, call, linear, batch, fixed):
 ad.primitive_transposes[primitive] = _transpose
 
 
+def _agree(f, leaves, arrays):
+    """Sizes that the type gives one name, or a number, are equal."""
+    known = {}
+    for i, ((names, _), x) in enumerate(zip(leaves, arrays)):
+        for name, size in zip(names, x.shape):
+            wanted = int(name) if name.isdigit() else known.setdefault(name, size)
+            if name and wanted != size:
+                raise ArgumentError(
+                    f"array {i} of {f.__name__} : {f.type_} has size {size} where `{name}` is {wanted}"
+                )
+
+
 def function(f, out=None, engine=None, checks="report", precision=None):
     """The function as one of JAX: under ``jit``, ``grad``, ``jvp``, ``vmap``, ``jacfwd``, ``hessian`` and the others.
 
@@ -400,6 +412,8 @@ def function(f, out=None, engine=None, checks="report", precision=None):
             real = jnp.float32 if precision == "f32" else jnp.result_type(float)
             wanted = {"Real": real, "Int": jnp.result_type(int), "Bool": jnp.bool_}[kind]
             arrays.append(x.astype(wanted) if x.dtype != wanted else x)
+        if static:
+            _agree(f, leaves_in, arrays)
         results = _bind(*arrays, call=call, linear=(), batch=0, fixed=tuple(fixed))
         return _structure(gives, iter(results))
 
