@@ -56,7 +56,7 @@ impl StableHlo {
         self.module.results().collect()
     }
 
-    /// Whether there are checks.
+    /// The module has checks that may fail when it runs.
     #[getter]
     fn can_fail(&self) -> bool {
         self.module.can_fail()

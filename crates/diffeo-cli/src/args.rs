@@ -714,7 +714,7 @@ pub struct ManArgs {
     pub dir: Option<PathBuf>,
 }
 
-/// What a module of StableHLO is made for.
+/// Sizes and numbers that a module of StableHLO is made for.
 #[derive(Args, Debug)]
 pub struct XlaArgs {
     /// For StableHLO, the sizes of an array, a parameter or a field: xs=1000x3, model.weights=8; an Int that the module is
@@ -728,7 +728,7 @@ pub struct XlaArgs {
 }
 
 impl XlaArgs {
-    /// Whether anything is said of it.
+    /// An option of StableHLO is given, which other forms refuse.
     pub fn is_given(&self) -> bool {
         !self.shape.is_empty() || self.precision != PrecisionArg::F64
     }

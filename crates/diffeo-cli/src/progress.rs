@@ -93,7 +93,7 @@ pub struct Account {
     pub operations: Option<u64>,
     /// Whether it was asked for kinks.
     pub looked: bool,
-    /// Whether the directions of derivatives have decided them.
+    /// The directions of derivatives have decided at these kinks.
     pub exact: bool,
     /// The kinks met: places and messages.
     pub kinks: Vec<Diagnostic>,

@@ -37,15 +37,15 @@ pub(super) struct FormatInfo {
     endings: &'static [&'static str],
     /// The format with an article, for messages.
     pub article: &'static str,
-    /// What it holds, for messages.
+    /// The contents of a file, for messages.
     pub holds: &'static str,
     /// The options of tables that it has.
     pub has: fn(&str) -> bool,
-    /// What stands between cells, where no option says it.
+    /// The separator of cells if no option gives another.
     pub separator: Option<char>,
-    /// What else would be taken for a separator in reading.
+    /// Other characters that reading takes for a separator, so that writing quotes cells with them.
     pub separators: &'static [u8],
-    /// What files begin with.
+    /// The first bytes of files, by which the format is known whatever the name.
     magic: &'static [&'static [u8]],
     /// The types that are written; none where the format is only read.
     pub written: Option<Fits>,
@@ -59,7 +59,7 @@ const TABLE: &str =
 const TEXT: &str =
     "it holds a String as it is, or a table, an array of records, tuples or rows, or a record of arrays";
 
-/// What an NPY file begins with.
+/// The first bytes of an NPY file.
 pub(super) const NPY_MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 const NOTHING: FormatInfo = FormatInfo {

@@ -145,7 +145,7 @@ pub struct LowerOptions {
     pub kinks: bool,
     /// How many statements the derivatives may have, if that is bounded.
     pub longest: Option<usize>,
-    /// Whether sizes that follow from those of arguments stay so: XLA compiles no others.
+    /// Passes after which data decide the sizes of arrays are left out: XLA compiles known sizes alone.
     pub regular: bool,
     /// For tests: whether Ints and Bools in fields that a variant's constructor does not have are values that change
     /// the result of whoever reads them.

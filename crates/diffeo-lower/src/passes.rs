@@ -57,9 +57,8 @@ pub fn flat_with(
     };
     let mut lowered = lower(program, entry, options, &mut early)?;
     done("lower", &lowered.module, start, see);
-    // Demand slicing makes arrays of those elements that are read, which data decide.
     let is_out = |pass: &Pass| {
-        options.regular && pass.name == "demand" || left_out().iter().any(|name| name == pass.name)
+        options.regular && pass.data_decide_sizes || left_out().iter().any(|name| name == pass.name)
     };
     for pass in PASSES.iter().filter(|pass| !is_out(pass)) {
         let start = Instant::now();

@@ -3,13 +3,14 @@
 //! The steps of a loop that adds to accumulators are computed at once, too, if they do not depend on each other: each
 //! reads what it alone changes. That is seen from the places of all reads and additions in one step.
 
+use crate::control::CountedLoop;
 use crate::emit::union;
 use crate::lift::{Lift, Outcome};
 use crate::place::{product, Place};
 use crate::value::{AccView, Affine, Dim, Tensor, Val};
 use crate::Reason;
 use diffeo_array::ir::walk::{operands, regions, statements};
-use diffeo_array::ir::{self, Atom, Block, Elem, Op, Var};
+use diffeo_array::ir::{Atom, Block, Elem, Op, Var};
 use diffeo_calculus::prim::RealOp;
 use std::rc::Rc;
 
@@ -292,15 +293,10 @@ impl<'m> Lift<'m> {
 
     /// The results of a counted loop, if its steps do not depend on each other: variables that it carries are sums that
     /// no step looks at.
-    pub fn at_once(
-        &mut self,
-        count: &Val,
-        index: Var,
-        carried: &[ir::Carried],
-        body: &Block,
-    ) -> Option<Vec<Val>> {
+    pub fn at_once(&mut self, count: &Val, of: &CountedLoop<'_>) -> Option<Vec<Val>> {
+        let CountedLoop { index, carried, body } = *of;
         self.range(count)?;
-        let inits: Vec<Val> = carried.iter().map(|c| self.value(&c.init)).collect();
+        let inits = self.inits(carried);
         let passes = |i: usize| body.results[i] == Atom::Var(carried[i].param);
         let fits = |i: usize| match &inits[i] {
             Val::Acc(_) => passes(i),
@@ -366,7 +362,7 @@ impl<'m> Lift<'m> {
         }
     }
 
-    /// Whether each step of a dimension reads only what it alone changes, of the accumulators from outside.
+    /// Each step of a dimension reads, of the accumulators from outside, only elements that it alone changes.
     fn independent(&self, dim: Dim, from: usize, roots: usize) -> bool {
         let all = &self.accesses[from..];
         let read = |root: usize| all.iter().any(|a| a.root == root && a.reads);
@@ -401,7 +397,7 @@ impl<'m> Lift<'m> {
     }
 }
 
-/// Whether the result of a body is a variable plus and minus what does not depend on it, and nothing else looks at it.
+/// The result of a body is a variable plus and minus terms that do not depend on it, and nothing else reads the variable.
 fn is_sum(body: &Block, param: Var, result: &Atom) -> bool {
     let mut at = param;
     while uses(body, at) == 1 && *result != Atom::Var(at) {
@@ -416,7 +412,7 @@ fn is_sum(body: &Block, param: Var, result: &Atom) -> bool {
     uses(body, at) == 1
 }
 
-/// How often a variable is used in a block and its regions.
+/// The number of uses of a variable in a block and its regions.
 fn uses(block: &Block, var: Var) -> usize {
     let of = |atoms: &[Atom]| atoms.iter().filter(|atom| **atom == Atom::Var(var)).count();
     let mut count = of(&block.results);

@@ -13,6 +13,14 @@ use std::rc::Rc;
 pub(crate) const UNROLLED: i64 = 4;
 const UNROLLED_STATEMENTS: i64 = 256;
 
+/// A counted loop of Flat.
+#[derive(Clone, Copy)]
+pub(crate) struct CountedLoop<'b> {
+    pub index: Var,
+    pub carried: &'b [ir::Carried],
+    pub body: &'b Block,
+}
+
 /// One of two ways.
 pub(crate) type Way<'w, 'm> = dyn FnMut(&mut Lift<'m>) -> Outcome<Vec<Val>> + 'w;
 
@@ -252,14 +260,14 @@ impl<'m> Lift<'m> {
 
     // Loops
 
-    pub fn for_loop(
-        &mut self,
-        count: &Val,
-        index: Var,
-        carried: &[ir::Carried],
-        body: &Block,
-    ) -> Outcome<Vec<Val>> {
-        let inits: Vec<Val> = carried.iter().map(|c| self.value(&c.init)).collect();
+    /// The first values of the variables of a loop.
+    pub fn inits(&self, carried: &[ir::Carried]) -> Vec<Val> {
+        carried.iter().map(|c| self.value(&c.init)).collect()
+    }
+
+    pub fn for_loop(&mut self, count: &Val, of: &CountedLoop<'_>) -> Outcome<Vec<Val>> {
+        let CountedLoop { index, carried, body } = *of;
+        let inits = self.inits(carried);
         let few = |n: i64| {
             let each = size(body, UNROLLED_STATEMENTS as usize) as i64;
             let short = n.saturating_mul(each) <= UNROLLED_STATEMENTS;
@@ -280,20 +288,15 @@ impl<'m> Lift<'m> {
             return Ok(values);
         }
         match count.known() {
-            Some(count) => self.split_loop(count, index, carried, body),
-            None => self.sequential(count, index, carried, body),
+            Some(count) => self.split_loop(count, of),
+            None => self.sequential(count, of),
         }
     }
 
     /// A loop whose steps are computed one after the other.
-    pub fn sequential(
-        &mut self,
-        count: &Val,
-        index: Var,
-        carried: &[ir::Carried],
-        body: &Block,
-    ) -> Outcome<Vec<Val>> {
-        let inits: Vec<Val> = carried.iter().map(|c| self.value(&c.init)).collect();
+    pub fn sequential(&mut self, count: &Val, of: &CountedLoop<'_>) -> Outcome<Vec<Val>> {
+        let CountedLoop { index, carried, body } = *of;
+        let inits = self.inits(carried);
         let known = count.known();
         let mut count = self.ints(count);
         if let Some(n) = known {
@@ -358,7 +361,7 @@ impl<'m> Lift<'m> {
         cond: &Block,
         body: &Block,
     ) -> Outcome<Vec<Val>> {
-        let inits: Vec<Val> = carried.iter().map(|c| self.value(&c.init)).collect();
+        let inits = self.inits(carried);
         let params: Vec<Var> = carried.iter().map(|c| c.param).collect();
         for (param, value) in params.iter().zip(&inits) {
             self.env[param.0 as usize] = Some(value.clone());
@@ -565,7 +568,7 @@ impl<'m> Lift<'m> {
             }
             if keeps {
                 let kept: Vec<Tensor> = (before_room..vars.len()).map(result).collect();
-                self.kept_steps(&kept);
+                self.kept_steps(kept);
             }
             let mut at = own.len();
             let mut all = Vec::new();
@@ -583,7 +586,7 @@ impl<'m> Lift<'m> {
     }
 }
 
-/// Whether a block has neither loops nor calls, each of which may be as long again.
+/// The block has neither loops nor calls, each of which may be as long again.
 fn is_straight(block: &Block) -> bool {
     let mut straight = true;
     statements(block, &mut |stmt| {
@@ -592,7 +595,7 @@ fn is_straight(block: &Block) -> bool {
     straight
 }
 
-/// Whether a value can be used outside of the region that computed it: a tensor is local to it.
+/// The value can be used outside of the region that computed it: a tensor is local to that.
 fn outside(value: &Val) -> bool {
     !matches!(value, Val::Tensor(_))
 }

@@ -35,7 +35,7 @@ fn nested(elem: Elem, sizes: &[i64], data: &[i64], out: &mut String) {
 pub(crate) struct Region {
     /// The text around it so far.
     outside: String,
-    /// How many operations were seen there.
+    /// The number of operations that were written before the region.
     texts: usize,
 }
 
@@ -136,7 +136,7 @@ impl Lift<'_> {
         Tensor { id, elem, dims, shape }
     }
 
-    /// Whether all numbers of a tensor are of steps that the program takes.
+    /// All numbers of a tensor are of steps that the program takes, so that 0 times each is 0.
     pub fn is_taken(&self, id: &str) -> bool {
         id.starts_with("%arg") || self.taken.contains(id)
     }

@@ -6,6 +6,7 @@
 //! first failed check with its operands, and the accumulators.
 
 use crate::accumulate::Access;
+use crate::control::CountedLoop;
 use crate::emit::union;
 use crate::place::{product, Place};
 use crate::products::Product;
@@ -419,9 +420,10 @@ impl<'m> Lift<'m> {
                 if !carried.is_empty() && carried.iter().all(texts) {
                     return Ok(vec![unknown_text(); carried.len()]);
                 }
-                match self.at_once(&count, *index, carried, body) {
+                let of = CountedLoop { index: *index, carried, body };
+                match self.at_once(&count, &of) {
                     Some(values) => Ok(values),
-                    None => self.for_loop(&count, *index, carried, body),
+                    None => self.for_loop(&count, &of),
                 }
             }
             Op::While { carried, cond, body } => self.while_loop(carried, cond, body),

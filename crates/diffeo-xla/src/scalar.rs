@@ -193,9 +193,7 @@ impl Lift<'_> {
                 if elem == Elem::Int =>
             {
                 let (a, b) = (self.range(a), self.range(b));
-                a.zip(b).and_then(|(a, b)| {
-                    Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?))
-                })
+                a.zip(b).and_then(|(a, b)| Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?)))
             }
             _ => None,
         };

@@ -6,12 +6,12 @@
 //! additions are done. So a gradient of weights is one product of matrices for all steps, not one for each, and the loop
 //! has less to do.
 
-use crate::control::UNROLLED;
+use crate::control::{CountedLoop, UNROLLED};
 use crate::lift::{Lift, Outcome};
 use crate::place::product;
 use crate::value::{Dim, Tensor, Val};
 use crate::Reason;
-use diffeo_array::ir::{self, Block, Op, Var};
+use diffeo_array::ir::Op;
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -36,43 +36,43 @@ pub(crate) struct Record {
     tensor: Tensor,
     /// The dimensions within the step that were open.
     inner: Vec<Dim>,
-    /// Its values in all steps, one after the other in one axis.
-    kept: Option<Tensor>,
+    /// Its place among the rooms of the loop; equal tensors share one.
+    room: usize,
 }
 
 /// A loop that is being distributed.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
-    /// Whether the steps are computed at once, from what was kept.
+    /// The second loop is being written, all steps at once.
     replays: bool,
     /// The accumulators that only the second loop adds to.
     deferred: HashSet<usize>,
-    /// How many accumulators are from outside of the loop.
+    /// The number of accumulators from outside of the loop, which come first.
     roots: usize,
+    /// The depth of regions in the body.
     depth: usize,
+    /// The number of open dimensions around the loop.
     open: usize,
     records: Vec<Record>,
+    /// The records that have a room of their own, then the values of all steps in each, one after the other in one axis.
+    rooms: Vec<usize>,
+    kept: Vec<Tensor>,
     /// A read lies in a region within the step, or two reads cannot be told apart.
     failed: bool,
+    /// The number of steps.
     count: i64,
 }
 
 impl<'m> Lift<'m> {
     /// A loop of a known number of steps whose accumulators of derivatives are summed behind it, where that can be.
-    pub fn split_loop(
-        &mut self,
-        count: i64,
-        index: Var,
-        carried: &[ir::Carried],
-        body: &Block,
-    ) -> Outcome<Vec<Val>> {
+    pub fn split_loop(&mut self, count: i64, of: &CountedLoop<'_>) -> Outcome<Vec<Val>> {
         let known = Val::int(count);
         if self.split.is_some() || count <= UNROLLED {
-            return self.sequential(&known, index, carried, body);
+            return self.sequential(&known, of);
         }
         let (out, texts, accesses) = (self.out.len(), self.texts.len(), self.accesses.len());
         let (state, checks, walked) = (self.state.clone(), self.checks.len(), self.count);
-        let plain = self.sequential(&known, index, carried, body)?;
+        let plain = self.sequential(&known, of)?;
         let all = &self.accesses[accesses..];
         let roots = state.len();
         let read: HashSet<usize> = all.iter().filter(|a| a.reads).map(|a| a.root).collect();
@@ -96,11 +96,13 @@ impl<'m> Lift<'m> {
             depth: self.depth + 1,
             open: self.open.len(),
             records: Vec::new(),
+            rooms: Vec::new(),
+            kept: Vec::new(),
             failed: false,
             count,
         });
         let written = self.count;
-        let distributed = self.distributed(count, index, carried, body);
+        let distributed = self.distributed(count, of);
         (self.split, self.count) = (None, written);
         self.accesses.truncate(accesses);
         self.accesses.extend(plain_accesses);
@@ -116,16 +118,11 @@ impl<'m> Lift<'m> {
         Ok(plain)
     }
 
-    fn distributed(
-        &mut self,
-        count: i64,
-        index: Var,
-        carried: &[ir::Carried],
-        body: &Block,
-    ) -> Outcome<Vec<Val>> {
-        let inits: Vec<Val> = carried.iter().map(|c| self.value(&c.init)).collect();
+    fn distributed(&mut self, count: i64, of: &CountedLoop<'_>) -> Outcome<Vec<Val>> {
+        let CountedLoop { index, carried, body } = *of;
+        let inits = self.inits(carried);
         let known = Val::int(count);
-        let values = self.sequential(&known, index, carried, body)?;
+        let values = self.sequential(&known, of)?;
         let fails = self.split.as_ref().is_none_or(|split| split.failed);
         if fails {
             return Err(self.refuse(Reason::Stacks));
@@ -146,7 +143,7 @@ impl<'m> Lift<'m> {
         Ok(values)
     }
 
-    /// Whether the loop whose body is written at this depth keeps what carries over.
+    /// The loop whose body is written at this depth keeps the numbers that carry over.
     pub fn keeps_steps(&self, depth: usize) -> bool {
         self.split.as_ref().is_some_and(|split| !split.replays && split.depth == depth)
     }
@@ -156,19 +153,19 @@ impl<'m> Lift<'m> {
         if let Some(split) = &mut self.split {
             split.failed = false;
             let record =
-                |(i, tensor)| Record { key: Key::Param(i), tensor, inner: Vec::new(), kept: None };
+                |(i, tensor)| Record { key: Key::Param(i), tensor, inner: Vec::new(), room: 0 };
             split.records = params.into_iter().map(record).collect();
         }
     }
 
-    /// Whether additions to an accumulator are left to the other of the two loops.
+    /// The other of the two loops adds to this accumulator.
     pub fn leaves(&self, root: usize) -> bool {
         self.split.as_ref().is_some_and(|split| {
             root < split.roots && split.replays != split.deferred.contains(&root)
         })
     }
 
-    /// Whether the steps of a loop are being computed a second time.
+    /// The steps of a loop are being computed a second time.
     pub fn replays(&self) -> bool {
         self.split.as_ref().is_some_and(|split| split.replays)
     }
@@ -191,7 +188,7 @@ impl<'m> Lift<'m> {
             let again = split.records.iter().any(|record| record.key == key);
             split.failed |= depth != split.depth || again;
             let inner = open[split.open..].to_vec();
-            split.records.push(Record { key, tensor: tensor.clone(), inner, kept: None });
+            split.records.push(Record { key, tensor: tensor.clone(), inner, room: 0 });
         }
         Ok(tensor)
     }
@@ -200,15 +197,13 @@ impl<'m> Lift<'m> {
     fn replayed(&mut self, key: &Key) -> Outcome<Tensor> {
         let found = self.split.as_ref().and_then(|split| {
             let record = split.records.iter().find(|record| record.key == *key)?;
-            Some((record.clone(), split.open))
-        });
-        let found = found.and_then(|(record, open)| {
-            let (dim, inner) = self.open[open..].split_first()?;
+            let (dim, inner) = self.open[split.open..].split_first()?;
             let sizes = |dims: &[Dim]| self.sizes_of(dims, &[]);
             let same = inner.len() == record.inner.len() && sizes(inner) == sizes(&record.inner);
-            same.then(|| (record.kept.clone(), record.clone(), *dim, inner.to_vec()))
+            let kept = split.kept.get(record.room).filter(|_| same)?;
+            Some((kept.clone(), record.clone(), *dim, inner.to_vec()))
         });
-        let Some((Some(kept), record, dim, inner)) = found else {
+        let Some((kept, record, dim, inner)) = found else {
             return Err(self.refuse(Reason::Stacks));
         };
         let mut dims = kept.dims.clone();
@@ -221,69 +216,62 @@ impl<'m> Lift<'m> {
         Ok(self.reshape(&kept, dims, record.tensor.shape))
     }
 
-    /// Zeros for what is kept of all steps, before the loop.
+    /// Zeros in the rooms of all steps, before the loop.
     pub fn room_for_steps(&mut self) -> Outcome<Vec<Tensor>> {
-        let Some(split) = &self.split else { return Ok(Vec::new()) };
-        let (records, count) = (split.records.clone(), split.count);
+        let Some(split) = &mut self.split else { return Ok(Vec::new()) };
         let mut distinct: Vec<(Rc<str>, Vec<Dim>)> = Vec::new();
-        let mut room = Vec::new();
+        split.rooms.clear();
+        for (i, record) in split.records.iter_mut().enumerate() {
+            // A read along an outer dimension and one along an inner one may have the same name.
+            let own = (record.tensor.id.clone(), outer(record));
+            record.room = distinct.iter().position(|other| *other == own).unwrap_or_else(|| {
+                distinct.push(own);
+                split.rooms.push(i);
+                split.rooms.len() - 1
+            });
+        }
+        let count = split.count;
+        let mut zeros = Vec::new();
         let mut bytes = 0_i64;
-        for record in records {
+        for record in self.with_rooms() {
             let outer = outer(&record);
-            if seen(&mut distinct, &record).1 {
-                continue;
-            }
             let size = product(&self.sizes_of(&record.tensor.dims, &record.tensor.shape));
             bytes = bytes.saturating_add(size.saturating_mul(count).saturating_mul(8));
             let length = size / product(&self.sizes_of(&outer, &[])).max(1) * count;
-            let zeros = self.zeros(record.tensor.elem, &[length]);
-            room.push(self.broadcast(&zeros, &outer));
+            let zero = self.zeros(record.tensor.elem, &[length]);
+            zeros.push(self.broadcast(&zero, &outer));
         }
         match bytes > LARGEST {
             true => Err(self.refuse(Reason::Stacks)),
-            false => Ok(room),
+            false => Ok(zeros),
         }
     }
 
-    /// Puts what carries over from this step into the room for all steps, within the loop.
-    pub fn keep_step(&mut self, at: &Tensor, room: &[Tensor]) -> Vec<Tensor> {
-        let records = self.split.as_ref().map(|split| split.records.clone()).unwrap_or_default();
-        let mut distinct: Vec<(Rc<str>, Vec<Dim>)> = Vec::new();
-        let mut kept = Vec::new();
-        for record in records {
+    /// The records that have rooms of their own.
+    fn with_rooms(&self) -> Vec<Record> {
+        let rooms = |split: &Split| split.rooms.iter().map(|i| split.records[*i].clone()).collect();
+        self.split.as_ref().map(rooms).unwrap_or_default()
+    }
+
+    /// Puts the numbers that carry over from this step into the rooms of all steps, within the loop.
+    pub fn keep_step(&mut self, at: &Tensor, rooms: &[Tensor]) -> Vec<Tensor> {
+        let records = self.with_rooms();
+        let mut put = |(record, room): (Record, &Tensor)| {
             let outer = outer(&record);
-            if seen(&mut distinct, &record).1 {
-                continue;
-            }
             let inner = &record.tensor.dims[outer.len()..];
             let size = product(&self.sizes_of(inner, &record.tensor.shape));
             let flat = self.reshape(&record.tensor, outer, vec![size]);
             let width = self.int(size);
             let start = self.each("multiply", &[at.clone(), width]);
-            kept.push(self.dynamic_update(&room[kept.len()], &flat, &[start]));
-        }
-        kept
+            self.dynamic_update(room, &flat, &[start])
+        };
+        records.into_iter().zip(rooms).map(&mut put).collect()
     }
 
-    /// Takes note of what was kept of all steps, behind the loop.
-    pub fn kept_steps(&mut self, kept: &[Tensor]) {
-        let Some(split) = &mut self.split else { return };
-        let mut distinct: Vec<(Rc<str>, Vec<Dim>)> = Vec::new();
-        for record in &mut split.records {
-            let at = seen(&mut distinct, record).0;
-            record.kept = kept.get(at).cloned();
-        }
-    }
-}
-
-/// The place of a record among those that differ, and whether it is one of those before.
-fn seen(distinct: &mut Vec<(Rc<str>, Vec<Dim>)>, record: &Record) -> (usize, bool) {
-    let own = (record.tensor.id.clone(), outer(record));
-    match distinct.iter().position(|other| *other == own) {
-        Some(at) => (at, true),
-        None => {
-            distinct.push(own);
-            (distinct.len() - 1, false)
+    /// Takes note of the rooms of all steps, behind the loop.
+    pub fn kept_steps(&mut self, kept: Vec<Tensor>) {
+        if let Some(split) = &mut self.split {
+            split.kept = kept;
         }
     }
 }

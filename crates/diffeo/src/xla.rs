@@ -167,7 +167,7 @@ pub(crate) struct GivenShapes<'s> {
 }
 
 impl<'s> GivenShapes<'s> {
-    /// Those of an entry.
+    /// The shapes that are given for an entry, none asked for yet.
     ///
     /// # Errors
     /// A name with two shapes.

@@ -93,7 +93,7 @@ pub(super) fn zero_tag(module: &Module, shadow: BoxId) -> u32 {
     (module.boxes[shadow.0 as usize].variants.len() as u32).saturating_sub(1)
 }
 
-/// Whether an Int is this number.
+/// The Int is this number.
 pub(super) fn is(b: &mut Builder, module: &Module, n: Atom, value: i64) -> Atom {
     b.one(module, Op::Compare(Comparison::Eq, Scalar::Int, n, Atom::Int(value)))
 }

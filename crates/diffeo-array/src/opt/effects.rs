@@ -89,7 +89,7 @@ impl Effects {
     }
 }
 
-/// Whether all mutable state that a statement reads and writes is made by it and ends with it.
+/// The statement makes all mutable state that it reads and writes, and the state ends with it.
 fn owns_state(stmt: &Stmt, vars: &[VarInfo]) -> bool {
     let is_mutable = |v: &Var| vars[v.0 as usize].ty.is_mutable();
     let (mut own, mut used) = (HashSet::new(), HashSet::new());

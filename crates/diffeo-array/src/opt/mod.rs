@@ -95,10 +95,12 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does.
     pub run: fn(Module) -> Module,
+    /// Data decide sizes of arrays behind it, even where those of arguments are known.
+    pub data_decide_sizes: bool,
 }
 
 const fn pass(name: &'static str, run: fn(Module) -> Module) -> Pass {
-    Pass { name, run }
+    Pass { name, run, data_decide_sizes: false }
 }
 
 /// The passes in order. Each slot says why the pass runs there, and why again.
@@ -194,7 +196,7 @@ pub const PASSES: &[Pass] = &[
     // Comprehensions move to the callers, where demand sees which elements are read.
     pass("sink_producers", sink_producers),
     // Comprehensions of which few elements are read, once all readers stand in one function.
-    pass("demand", demand),
+    Pass { data_decide_sizes: true, ..pass("demand", demand) },
     // Loops that demand has given one count.
     pass("fuse_siblings.2", fuse_siblings),
     // Reads of arrays that the last three have changed.

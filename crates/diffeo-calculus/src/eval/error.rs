@@ -122,7 +122,7 @@ pub enum ErrorKind {
     },
     /// Under `kinks = exact`: the function is not continuous where it is differentiated.
     Jump {
-        /// What decides otherwise beside the point.
+        /// The comparison that decides otherwise beside the point.
         op: &'static str,
         /// Its operands.
         operands: Vec<f64>,

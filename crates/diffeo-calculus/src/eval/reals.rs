@@ -38,7 +38,7 @@ pub enum Kinks {
     Warn,
     /// It stops the program.
     Error,
-    /// What values leave undecided, the directions of the derivative decide: see `reals/exact.rs`.
+    /// The directions of the derivative decide where values leave an operation undecided: see `reals/exact.rs`.
     Exact,
 }
 
@@ -64,7 +64,8 @@ pub struct Reals {
     pub warnings: Vec<(WarningKind, Span)>,
     reported: HashSet<(&'static str, Span)>,
     levels: Vec<Level>,
-    /// What was undecided at each level; of one that is closed, until it is opened again.
+    /// The undecided operations of each level. They outlive the level, since the operator asks for them once it has closed
+    /// it.
     ties: Vec<Ties>,
     /// The multi-indices that were needed so far.
     shapes: Vec<Rc<JetShape>>,

@@ -125,7 +125,7 @@ macro_rules! rows {
             }
         }
 
-        /// What makes the operation of this name, if its parameter is a type.
+        /// The constructor of the operation of this name, if its parameter is a type.
         pub(crate) fn typed_prim(name: &str) -> Option<fn(Ty) -> Prim> {
             match name {
                 $($word => Some(Prim::$typed),)*

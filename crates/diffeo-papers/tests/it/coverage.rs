@@ -163,7 +163,7 @@ fn differentiated(program: &Rc<Program>, system: usize) -> Result<Option<f64>, S
     if system == 0 {
         let mut evaluator = TraceEvaluator::new(program.clone(), TraceOptions::default());
         let (trace, _) = match evaluator.trace(e, Value::Real(X)) {
-            // It is left to the evaluator.
+            // The evaluator alone has this operator.
             Err(TraceStop::Error(error)) if matches!(error.kind, ErrorKind::NanDerivative) => {
                 return Ok(None)
             }

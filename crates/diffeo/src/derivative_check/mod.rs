@@ -52,7 +52,7 @@ pub struct CheckExtent {
     pub second: bool,
     /// The bounds on all of it.
     pub limits: Limits,
-    /// Whether kinks at the point are decided by directions, and not named.
+    /// Directions decide at the kinks of the point, which are then not named.
     pub exact: bool,
 }
 

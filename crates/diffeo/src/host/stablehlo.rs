@@ -52,7 +52,7 @@ impl XlaModule {
         self.made.results.iter().map(move |(elem, sizes)| (word(*elem), sizes.clone()))
     }
 
-    /// Whether there are checks that may fail when the module runs.
+    /// The module has checks that may fail when it runs.
     pub fn can_fail(&self) -> bool {
         !self.made.checks.is_empty()
     }

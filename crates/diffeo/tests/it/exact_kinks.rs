@@ -16,7 +16,7 @@ use programs::{Generator, Program};
 /// So many programs stand in one module.
 const TOGETHER: usize = 25;
 
-/// What `main` prints, as numbers.
+/// The numbers that `main` prints.
 fn numbers(text: &str, kinks: Kinks) -> Result<Vec<f64>, String> {
     let (_, _, outcome) = run_on(text, kinks, Engine::Reference);
     let value = outcome.value.ok_or_else(|| format!("{:?}\n{text}", outcome.diagnostics))?;

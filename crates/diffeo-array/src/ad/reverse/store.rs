@@ -19,7 +19,8 @@ pub(super) struct Store {
 }
 
 impl<'s> Reverser<'_, 's> {
-    /// Keeps the residuals of a closed region, of a loop with so many steps, if that is known before.
+    /// Chooses the arrays for the residuals of a region that was closed. With the number of steps of its loop, known before it
+    /// runs, arrays of one size become rows; else each step keeps a box.
     pub fn store(&mut self, scope: &BackwardScope<'_>, count: Option<&Atom>) -> Store {
         let (mut elements, mut others) = (Vec::new(), Vec::new());
         for (v, var) in &scope.stored {

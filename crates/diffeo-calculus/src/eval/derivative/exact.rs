@@ -38,9 +38,9 @@ pub(super) struct Differentiated<'a> {
     pub f: &'a Value,
     /// The point, in the domain of f.
     pub x: &'a Value,
-    /// How many levels the operator opens.
+    /// The number of levels that the operator opens.
     pub levels: u16,
-    /// Of which order its derivatives are.
+    /// The order of the derivatives that the operator takes.
     pub order: u32,
     /// The directions that decide first, by the Reals of the point; then the unit vectors do.
     pub directions: &'a [Vec<f64>],
@@ -56,7 +56,7 @@ pub(super) struct Germ<'a> {
     signs: Vec<f64>,
     /// The coefficient of each direction.
     units: Vec<usize>,
-    /// How many coefficients there are.
+    /// The number of coefficients.
     count: usize,
     /// The leaf of the point that is lifted next.
     next: Cell<usize>,
@@ -103,7 +103,7 @@ impl Germ<'_> {
         }
     }
 
-    /// Whether another run follows because something was undecided at a level of the operator.
+    /// Another run follows, because an operation was undecided at a level of the operator.
     pub(super) fn is_to_follow(&self, reals: &Reals, level: u16) -> bool {
         self.level == 0 && reals.is_exact() && reals.is_undecided(level)
     }
@@ -180,7 +180,7 @@ fn along<T>(
     }
 }
 
-/// Whether a multi-index is that of one variable.
+/// The multi-index is that of one variable.
 fn is_unit(alpha: &[u32], j: usize) -> bool {
     alpha.iter().enumerate().all(|(i, n)| *n == u32::from(i == j))
 }

@@ -34,7 +34,7 @@ pub(crate) struct JetLevel {
     pub shape: Rc<JetShape>,
     /// The first operation whose operands were finite and whose derivatives were not.
     pub culprit: Option<Culprit>,
-    /// If its variables are directions that decide at kinks, for the level above it: the coefficients in the order in which
+    /// Of a level of directions, which decide at kinks for the level above it: the coefficients in the order in which
     /// they decide.
     pub germ: Option<Rc<[usize]>>,
 }

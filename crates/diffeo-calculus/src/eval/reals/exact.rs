@@ -28,11 +28,11 @@ use std::rc::Rc;
 /// The undecided operations of a level.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Ties {
-    /// Whether anything was, that the levels below had not decided.
+    /// An operation was undecided that the levels below had not decided.
     pub met: bool,
-    /// Whether its coefficients have left something undecided.
+    /// The coefficients of the level have left an operation undecided.
     pub open: bool,
-    /// Which of its coefficients have decided something where a function may jump.
+    /// The coefficients of the level that have decided an operation at which a function may jump.
     pub deciding: BTreeSet<usize>,
     /// Where a function may jump, and what was decided by the coefficients of the level.
     pub jumps: Vec<Tie>,
@@ -53,7 +53,7 @@ type Leading = Option<([f64; 2], u16, usize)>;
 
 /// Levels of directions.
 impl Reals {
-    /// Whether kinks are decided by directions.
+    /// Directions decide at kinks.
     pub(crate) fn is_exact(&self) -> bool {
         self.kinks == super::Kinks::Exact
     }
@@ -74,7 +74,7 @@ impl Reals {
             _ => self.jet_shape(directions, order),
         };
         let mut germ: Vec<usize> = (1..shape.count()).collect();
-        // Those of a lower degree are larger, and of one degree those with more of an earlier direction.
+        // Infinitesimals by size: a lower degree is larger; within a degree, more of an earlier direction is.
         germ.sort_by_key(|i| (shape.degrees[*i], shape.indices.get(*i).map(std::cmp::Reverse)));
         let germ = Some(germ.into());
         let level =
@@ -95,7 +95,7 @@ impl Reals {
         self.ties.get(usize::from(level).wrapping_sub(1)).cloned().unwrap_or_default()
     }
 
-    /// Whether something was undecided at a level, which may have been closed since.
+    /// An operation was undecided at this level, which may have been closed since.
     pub(crate) fn is_undecided(&self, level: u16) -> bool {
         self.ties.get(usize::from(level).wrapping_sub(1)).is_some_and(|ties| ties.met)
     }

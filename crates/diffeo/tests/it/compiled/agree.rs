@@ -137,7 +137,7 @@ pub struct Report {
     pub labels: BTreeMap<&'static str, usize>,
     /// The places of those that no engine, or one of them, left to the evaluator, by why.
     pub left: BTreeMap<&'static str, BTreeSet<String>>,
-    /// How many have a form in XLA.
+    /// The number of programs that have a form in XLA.
     pub stablehlo: usize,
     pub failures: Vec<String>,
 }

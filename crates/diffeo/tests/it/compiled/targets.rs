@@ -98,7 +98,7 @@ pub struct TargetProgram {
     pub argument: Option<Value>,
     pub layout: Layout,
     pub flat: Arc<Module>,
-    /// Whether it has a form in XLA. The tests of the package for Python compile such texts.
+    /// The program has a form in XLA. The tests of the package for Python compile such texts.
     pub stablehlo: bool,
     /// The bounds of each run.
     pub limits: fn() -> Limits,

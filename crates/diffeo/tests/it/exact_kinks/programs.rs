@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-/// What the programs call.
+/// The functions that the programs call.
 pub const LIBRARY: &str = "
 def largest(xs: List[Real], m: Real) -> Real = case xs of { Nil -> m | Cons(x, rest) -> largest(rest, max(x, m)) }
 def lengths(xs: List[Real]) -> Real = case xs of { Nil -> 0.0 | Cons(x, rest) -> abs(x) + lengths(rest) }
