@@ -11,11 +11,18 @@ use super::uses::{var, Use};
 use crate::low::{Compare, Expr, LowTy, Operand, Reg, Stmt};
 use diffeo_array::ir::walk::makes_room;
 use diffeo_array::ir::{Atom, Elem, FlatTy, Op, Stmt as Statement, Var};
+use diffeo_base::deep;
 use diffeo_calculus::eval::MOST_ELEMENTS;
 
 /// A size of rows that is known before the loop, and how many of the sizes before it must be positive: else there
 /// are no such rows, and the size is not determined.
-type KnownRowSize = (Operand, usize);
+type KnownRowSize = (KnownSize, usize);
+
+/// A size that is computed before the loop.
+enum KnownSize {
+    Is(Operand),
+    Sum(Box<[KnownSize; 2]>),
+}
 
 /// The destination of the elements of a result.
 enum ElementTarget {
@@ -34,7 +41,7 @@ enum ElementTarget {
 impl<'a> Lower<'_, 'a> {
     /// Translates an [`Op::Build`] and defines its results.
     pub fn build(&mut self, results: &[Var], op: &'a Op) {
-        let Op::Build { count, index, body } = op else { return };
+        let Op::Build { count, index: flat_index, body } = op else { return };
         let site = self.site;
         let count = self.word(count);
         let number = self.scan.number(body);
@@ -47,13 +54,16 @@ impl<'a> Lower<'_, 'a> {
         if targets.iter().all(allocated) && makes_room(op) {
             return;
         }
-        let register = self.define_index(*index);
+        let register = self.define_index(*flat_index);
         let index = Operand::Reg(register);
         let plain = |(target, (elem, _)): (&ElementTarget, &(Elem, usize))| {
             matches!(target, ElementTarget::Allocated { .. }) && !counted(*elem)
         };
-        let candidate =
-            if targets.iter().zip(&kinds).all(plain) { self.candidate(body) } else { None };
+        let candidate = if targets.iter().zip(&kinds).all(plain) {
+            self.candidate(*flat_index, body)
+        } else {
+            None
+        };
         let before = self.effects;
         let outer = self.begin();
         let mut rows = Vec::new();
@@ -143,6 +153,8 @@ impl<'a> Lower<'_, 'a> {
         let Some(known) = self.known_rows(row, &mut vec![body]) else {
             return self.open(v, count, rank);
         };
+        let known: Vec<(Operand, usize)> =
+            known.iter().map(|(size, under)| (self.emit_size(size), *under)).collect();
         let mut factors = Vec::new();
         for (size, _) in &known {
             factors.push(self.clamped(*size));
@@ -191,45 +203,68 @@ impl<'a> Lower<'_, 'a> {
     /// The sizes of the rows that a body leaves, if they are known before it, and before the bodies around it
     /// that are counted as `within`.
     fn known_rows(&self, row: &Atom, within: &mut Vec<BlockNumber>) -> Option<Vec<KnownRowSize>> {
-        let sure = |sizes: &[Operand]| Some(sizes.iter().map(|size| (*size, 0)).collect());
-        if self.kind(row).1 == 0 {
+        let (_, rank) = self.kind(row);
+        if rank == 0 {
             return Some(Vec::new());
         }
-        let v = var(row)?;
-        if !within.contains(&self.scan.home[v.0 as usize]) {
-            return sure(&self.array(row).sizes);
-        }
-        let (stmt, i) = self.scan.def[v.0 as usize]?;
-        if let Op::Elements(_, atoms) = &stmt.op {
-            sure(&[Operand::Int(atoms.len() as i64)])
-        } else if let Op::Build { count, body, .. } = &stmt.op {
+        if let Some((Statement { op: Op::Build { count, body, .. }, .. }, i)) =
+            self.made_within(row, within)
+        {
             let count = self.known_size(count, within)?;
             within.push(self.scan.number(body));
             let mut known = vec![(count, 0)];
             let rows = self.known_rows(&body.results[i], within)?;
             known.extend(rows.into_iter().map(|(size, under)| (size, under + 1)));
-            Some(known)
-        } else if let Op::Get(array, indices) = &stmt.op {
-            let outside =
-                var(array).is_some_and(|v| !within.contains(&self.scan.home[v.0 as usize]));
-            sure(self.array(array).sizes.get(indices.len()..)?).filter(|_| outside)
-        } else if let Op::Reshape(_, sizes) = &stmt.op {
-            let sizes: Option<Vec<Operand>> =
-                sizes.iter().map(|size| self.known_size(size, within)).collect();
-            sure(&sizes?)
-        } else {
-            None
+            return Some(known);
+        }
+        (0..rank).map(|dim| Some((self.known_dim(row, dim, within)?, 0))).collect()
+    }
+
+    /// The statement that makes a value, if that stands in certain bodies, and which of its results it is.
+    fn made_within(&self, atom: &Atom, within: &[BlockNumber]) -> Option<(&'a Statement, usize)> {
+        let v = var(atom).filter(|v| within.contains(&self.scan.home[v.0 as usize]))?;
+        self.scan.def[v.0 as usize]
+    }
+
+    /// The size of an array or accumulator in a dimension, if it is known before certain bodies.
+    fn known_dim(&self, array: &Atom, dim: usize, within: &[BlockNumber]) -> Option<KnownSize> {
+        let v = var(array)?;
+        if !within.contains(&self.scan.home[v.0 as usize]) {
+            return self.array(array).sizes.get(dim).map(|size| KnownSize::Is(*size));
+        }
+        match &self.made_within(array, within)?.0.op {
+            Op::Elements(_, atoms) => Some(KnownSize::Is(Operand::Int(atoms.len() as i64))),
+            Op::Build { count, .. } if dim == 0 => self.known_size(count, within),
+            Op::Get(array, indices) => deep(|| self.known_dim(array, dim + indices.len(), within)),
+            Op::Reshape(_, sizes) | Op::AccNew(sizes) => self.known_size(sizes.get(dim)?, within),
+            Op::AccGet(acc) => self.known_dim(acc, dim, within),
+            Op::Append(a, b) if dim == 0 => {
+                let [a, b] = [a, b].map(|part| deep(|| self.known_dim(part, 0, within)));
+                Some(KnownSize::Sum(Box::new([a?, b?])))
+            }
+            _ => None,
         }
     }
 
     /// A size, if it is known before certain bodies.
-    fn known_size(&self, size: &Atom, within: &[BlockNumber]) -> Option<Operand> {
-        let outside = |v: Var| !within.contains(&self.scan.home[v.0 as usize]);
-        let Some(v) = var(size).filter(|v| !outside(*v)) else { return Some(self.word(size)) };
-        let (stmt, _) = self.scan.def[v.0 as usize]?;
+    fn known_size(&self, size: &Atom, within: &[BlockNumber]) -> Option<KnownSize> {
+        let Some((stmt, _)) = self.made_within(size, within) else {
+            let outside = |v: Var| !within.contains(&self.scan.home[v.0 as usize]);
+            return var(size).is_none_or(outside).then(|| KnownSize::Is(self.word(size)));
+        };
         let Op::Dim(array, dim) = &stmt.op else { return None };
-        var(array).filter(|array| outside(*array))?;
-        self.array(array).sizes.get(usize::from(*dim)).copied()
+        self.known_dim(array, usize::from(*dim), within)
+    }
+
+    /// Computes a size.
+    fn emit_size(&mut self, size: &KnownSize) -> Operand {
+        match size {
+            KnownSize::Is(size) => *size,
+            KnownSize::Sum(parts) => {
+                let [a, b] = [0, 1].map(|i| deep(|| self.emit_size(&parts[i])));
+                self.add(a, b)
+            }
+        }
     }
 
     /// Whether a row is made in the body and for nothing else, so that it can be made in its place.

@@ -207,7 +207,12 @@ impl<'a> Lower<'_, 'a> {
         let (flat_index, index) = (index, self.define_index(index));
         let before = self.effects;
         let outer = self.begin();
-        let adds = self.only_adds(body) && (carried.is_empty() || self.sums(carried, body));
+        let sums = carried.is_empty() || self.sums(carried, body);
+        let adds = sums && self.only_adds(body);
+        let candidate = match sums && self.changes_accumulators(flat_index, body) {
+            true => self.candidate(flat_index, body),
+            false => None,
+        };
         // Steps are done several at once, rather than the loops of one step in blocks.
         let within = self.within;
         self.within |= adds;
@@ -219,15 +224,16 @@ impl<'a> Lower<'_, 'a> {
             self.effects = before;
         }
         let mut body = self.end(outer);
-        let reductions = if adds { self.reductions(&mut body, &regs) } else { None };
-        let adds = reductions.is_some();
-        let regs = if adds { Vec::new() } else { regs };
+        let summed = adds || candidate.is_some();
+        let reductions = if summed { self.reductions(&mut body, &regs) } else { None };
+        let adds = adds && reductions.is_some();
+        let regs = if reductions.is_some() { Vec::new() } else { regs };
         let reductions = reductions.unwrap_or_default();
         let independent = self.effects == before && regs.is_empty();
         let mut steps = self.repeat(index, count, body, independent, reductions, adds);
         self.effects = effects;
         steps.most = if short { MOST } else { i64::MAX };
-        self.push(Stmt::For(Box::new(steps)));
+        self.spread(steps, candidate);
     }
 
     /// Whether all that a loop carries are sums of Reals, in a loop that adds to accumulators, too. Such loops are
@@ -357,8 +363,8 @@ impl<'a> Lower<'_, 'a> {
             self.assign(reg, Operand::Real(neutral(*how)));
             reductions.push((reg, *how));
         }
-        let index = self.define_index(index);
-        let candidate = self.candidate(body);
+        let (flat_index, index) = (index, self.define_index(index));
+        let candidate = self.candidate(flat_index, body);
         let before = self.effects;
         let outer = self.begin();
         let around = std::mem::replace(&mut self.in_loop, true);

@@ -60,7 +60,7 @@ impl Lower<'_, '_> {
     }
 
     /// Whether two accumulators certainly have no element in common.
-    fn lie_apart(&self, a: Var, b: Var) -> bool {
+    pub fn lie_apart(&self, a: Var, b: Var) -> bool {
         let is_new = |root: Var| {
             let def = self.scan.def[root.0 as usize];
             matches!(def, Some((Stmt { op: Op::AccNew(_), .. }, _)))

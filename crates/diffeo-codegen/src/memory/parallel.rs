@@ -1,5 +1,6 @@
 //! Parallel loops: an [`Op::Build`] or [`Op::Reduce`] with much to do is done block by block, so that several blocks
-//! can be done at once.
+//! can be done at once; and an [`Op::For`] of a backward part that only adds to accumulators, of which each block has
+//! its own ([`super::privatise`]).
 //!
 //! The steps become a function over a range. Where there is much to do, which the program finds out from the sizes
 //! before the loop, another function calls it for one block of steps after the other, and combines the results in this
@@ -7,8 +8,9 @@
 //! the last bit. Loops with little to do stay as they are.
 //!
 //! Where it applies:
-//! - the steps print nothing (what they warn of, the runtime keeps in order), and put no references into arrays (counting is not atomic, so blocks of memory never go
-//!   from one thread to another);
+//! - the steps print nothing (what they warn of, the runtime keeps in order), and put no references into arrays (counting
+//!   is not atomic, so blocks of memory never go from one thread to another);
+//! - no step reads what another one changes;
 //! - the places of their results are known before the loop;
 //! - they are not within steps for which it is done.
 
@@ -17,13 +19,14 @@ use super::cost::{of_step, Cost};
 use super::emit::{at, CodeBuilder};
 use super::function::Lower;
 use super::helpers::Helper;
+use super::privatise::{adds, own_part, Accumulator};
 use super::uses::{called, statements, uses, var};
 use super::{symbol, Splitting};
 use crate::low::visit::{fails, registers, size};
 use crate::low::{
     Binary, Blocks, Compare, Expr, For, FunctionId, LowFunction, LowTy, Operand, Reg, Stmt, Unary,
 };
-use diffeo_array::ir::{Atom, Block, FlatTy, Module, Op, Reduction, SiteId};
+use diffeo_array::ir::{Atom, Block, FlatTy, Module, Op, Reduction, SiteId, Var};
 use diffeo_calculus::prim::Rounding;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -51,6 +54,8 @@ pub(super) struct Effects {
     pub prints: Vec<bool>,
     /// Whether each function asks for constants.
     pub constants: Vec<bool>,
+    /// Whether each parameter of each function is an accumulator that it only adds to.
+    pub adds: Vec<Vec<bool>>,
 }
 
 impl Effects {
@@ -58,7 +63,11 @@ impl Effects {
     pub fn new(module: &Module) -> Effects {
         let prints = |op: &Op| matches!(op, Op::Trace(..) | Op::Progress(..));
         let constants = |op: &Op| matches!(op, Op::Constant(_));
-        Effects { prints: reaching(module, prints), constants: reaching(module, constants) }
+        Effects {
+            prints: reaching(module, prints),
+            constants: reaching(module, constants),
+            adds: adds(module),
+        }
     }
 }
 
@@ -101,17 +110,20 @@ pub(super) struct Candidate {
     constants: bool,
     /// Whether the loop is done once in a run.
     once: bool,
+    /// The accumulators from outside of which each block has its own.
+    private: Vec<Accumulator>,
     /// The first register of the steps.
     first: u32,
 }
 
 impl Lower<'_, '_> {
     /// Whether the steps of a loop may be done at once, before they are translated; [`Lower::spread`] follows.
-    pub fn candidate(&mut self, body: &Block) -> Option<Candidate> {
+    pub fn candidate(&mut self, index: Var, body: &Block) -> Option<Candidate> {
         if self.within || self.cx.options.splitting.threshold == f64::INFINITY {
             return None;
         }
         let number = self.scan.number(body);
+        let private = self.private_accumulators(index, body)?;
         let mut allowed = true;
         let mut constants = false;
         let mut shared = BTreeSet::new();
@@ -121,12 +133,12 @@ impl Lower<'_, '_> {
             };
             match self.ty(v) {
                 FlatTy::Real | FlatTy::Int | FlatTy::Bool => {}
-                FlatTy::Text | FlatTy::Array(..) | FlatTy::Box(_) => {
+                FlatTy::Text | FlatTy::Array(..) | FlatTy::Box(_) | FlatTy::Acc(_) => {
                     if let Operand::Reg(reg) = self.word(atom) {
                         shared.insert(reg);
                     }
                 }
-                FlatTy::Acc(_) | FlatTy::Stack(_) => allowed = false,
+                FlatTy::Stack(_) => allowed = false,
             }
         };
         let effects = &self.cx.effects;
@@ -145,7 +157,7 @@ impl Lower<'_, '_> {
         let first = self.registers.len() as u32;
         self.within = allowed;
         let once = self.cx.once.contains(&std::ptr::from_ref(body));
-        allowed.then_some(Candidate { shared, constants, once, first })
+        allowed.then_some(Candidate { shared, constants, once, private, first })
     }
 
     /// Adds a loop; a candidate is done block by block where there is much to do.
@@ -155,7 +167,7 @@ impl Lower<'_, '_> {
         self.within = false;
         let count = steps.to;
         let work = of_step(&self.cx.costs, &steps, candidate.first);
-        let Splitting { threshold, block } = self.cx.options.splitting;
+        let Splitting { threshold, block, private: _ } = self.cx.options.splitting;
         let seen = self.looked_at(&mut steps, &candidate);
         if is_little(count, &work, threshold) || !seen.allows() {
             return add(self, steps);
@@ -164,15 +176,38 @@ impl Lower<'_, '_> {
         let small = !candidate.once && size(&steps.body) <= SMALL;
         let known = matches!(count, Operand::Int(_)) && work.loops.is_empty();
         let serial = (small && !known).then(|| steps.clone());
-        let part = part(&self.registers, steps, &seen, self.site);
+        let part = part(&self.registers, steps, &seen, &candidate.private, self.site);
         let captured = seen.captured;
         let (part, split) = self.functions(part, &captured, &reductions, &candidate);
         let total = (!work.loops.is_empty()).then(|| self.total_work(count, &work));
         let large = (!known).then(|| self.is_large(count, total, &work, threshold));
         let outer = self.begin();
         let total = total.unwrap_or_else(|| self.total_work(count, &work));
-        let per_block = self.help(Helper::BlockSteps, vec![count, total, Operand::Real(block)])[0];
-        self.call_part(split, &captured, [count, per_block], &reductions);
+        let read: Vec<Operand> = captured.iter().map(|reg| Operand::Reg(*reg)).collect();
+        let whole = |this: &mut Self| {
+            let none = candidate.private.first().map(|_| [Operand::Int(0), Operand::Int(1)]);
+            let read = read.iter().copied().chain(none.into_iter().flatten()).collect();
+            this.call_part(part, read, [Operand::Int(0), count], &reductions)
+        };
+        if candidate.private.is_empty() {
+            let least = Operand::Real(block);
+            let per_block = self.help(Helper::BlockSteps, vec![count, total, least])[0];
+            self.call_part(split, read.clone(), [count, per_block], &reductions);
+        } else {
+            let room = self.private_room(&candidate.private, total);
+            let per_block = self.help(Helper::BlockSteps, vec![count, total, room.least])[0];
+            let several = self.compare(Compare::IntLt, per_block, count);
+            let outer = self.begin();
+            let accumulators = (&candidate.private[..], &read[..]);
+            let (read, made) = self.open_private(accumulators, &room, [count, per_block]);
+            self.call_part(split, read, [count, per_block], &reductions);
+            self.close_private(&candidate.private, &room, made);
+            let blocks = self.end(outer);
+            let outer = self.begin();
+            whole(self);
+            let one = self.end(outer);
+            self.push(Stmt::If(several, blocks, one));
+        }
         let blocks = self.end(outer);
         let Some(large) = large else {
             self.out.extend(blocks);
@@ -181,7 +216,7 @@ impl Lower<'_, '_> {
         let outer = self.begin();
         match serial {
             Some(steps) => add(self, steps),
-            None => self.call_part(part, &captured, [Operand::Int(0), count], &reductions),
+            None => whole(self),
         }
         let serial = self.end(outer);
         self.push(Stmt::If(large, blocks, serial));
@@ -217,23 +252,23 @@ impl Lower<'_, '_> {
         self.cx.functions[function.0 as usize].as_ref().is_none_or(|f| f.fallible)
     }
 
-    /// Calls a function with what steps read and two numbers; the results are the reductions.
+    /// Calls a function with what steps read and two numbers; the results are combined with the reductions.
     fn call_part(
         &mut self,
         function: FunctionId,
-        captured: &[Reg],
+        mut args: Vec<Operand>,
         numbers: [Operand; 2],
         reductions: &[(Reg, Reduction)],
     ) {
-        let mut args: Vec<Operand> = captured.iter().map(|reg| Operand::Reg(*reg)).collect();
         args.extend(numbers);
         if self.can_fail(function) {
             self.fails = true;
             self.effects += 1;
         }
         let results = self.call(function, args, vec![LowTy::Real; reductions.len()]);
-        for ((reg, _), result) in reductions.iter().zip(results) {
-            self.assign(*reg, result);
+        for ((reg, how), result) in reductions.iter().zip(results) {
+            let combined = self.combine(*how, Operand::Reg(*reg), result);
+            self.push(Stmt::Set(*reg, combined));
         }
     }
 
@@ -272,7 +307,11 @@ impl Lower<'_, '_> {
             symbol(&format!("{}_{what}", self.source.name), FunctionId(next as u32))
         };
         let how: Vec<Reduction> = reductions.iter().map(|(_, how)| *how).collect();
-        let types: Vec<LowTy> = captured.iter().map(|reg| self.registers[reg.0 as usize]).collect();
+        let mut types: Vec<LowTy> =
+            captured.iter().map(|reg| self.registers[reg.0 as usize]).collect();
+        if !candidate.private.is_empty() {
+            types.extend([LowTy::Int; 2]);
+        }
         let next = self.cx.functions.len();
         let names = [name("steps", next), name("task", next + 1), name("blocks", next + 2)];
         let [steps_name, task_name, blocks_name] = names;
@@ -402,8 +441,15 @@ impl StepFacts {
     }
 }
 
-/// The function of steps: `(captured…, from, to)`. The site is that of the loop.
-fn part(types: &[LowTy], mut step: For, seen: &StepFacts, site: SiteId) -> LowFunction {
+/// The function of steps: `(captured…, from, to)`, and before these two, if there are private accumulators, how far those
+/// of a block lie behind those of the block before, and the number of steps in a block. The site is that of the loop.
+fn part(
+    types: &[LowTy],
+    mut step: For,
+    seen: &StepFacts,
+    private: &[Accumulator],
+    site: SiteId,
+) -> LowFunction {
     let mut code = CodeBuilder::new();
     code.site = site;
     code.fails = seen.fallible;
@@ -416,9 +462,15 @@ fn part(types: &[LowTy], mut step: For, seen: &StepFacts, site: SiteId) -> LowFu
     rename(&mut step.index, true);
     step.reductions.iter_mut().for_each(|(reg, _)| rename(reg, true));
     registers(&mut step.body, &mut rename);
-    let numbers = code.regs([LowTy::Int; 2]);
-    (step.from, step.to) = (Operand::Reg(numbers[0]), Operand::Reg(numbers[1]));
+    let numbers = code.regs(vec![LowTy::Int; if private.is_empty() { 2 } else { 4 }]);
+    if let [stride, per_block, from, _] = numbers[..] {
+        let place = |acc: &Accumulator| seen.captured.iter().position(|reg| *reg == acc.data);
+        let places = private.iter().filter_map(place);
+        own_part(&mut code, &mut params, places, [stride, per_block, from].map(Operand::Reg));
+    }
+    let [.., from, to] = numbers[..] else { return code.finish(String::new(), params, Vec::new()) };
     params.extend(numbers);
+    (step.from, step.to) = (Operand::Reg(from), Operand::Reg(to));
     let reductions = step.reductions.clone();
     for (reg, how) in &reductions {
         code.assign(*reg, Operand::Real(neutral(*how)));

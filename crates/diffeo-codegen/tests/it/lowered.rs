@@ -62,7 +62,8 @@ fn rows_decided_by_the_first_step() {
         "check_count(n)
         a: [][]Real = build i < n {
             row: []Real = get(xs, 0)
-            two: []Real = append(row, row)
+            one: []Real = slice(row, 0, 1)
+            two: []Real = append(row, one)
             yield two
         }
         return a"

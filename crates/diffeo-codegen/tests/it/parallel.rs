@@ -2,11 +2,12 @@
 //! however many threads there are.
 
 use crate::random;
+use diffeo_array::eval::FlatEvaluator;
 use diffeo_array::ir::Module as Flat;
 use diffeo_array::parse::parse;
 use diffeo_array::print::print;
 use diffeo_array::value::{Data, FlatValue, Object};
-use diffeo_calculus::eval::{Limits, MemoryLimit, RuntimeError};
+use diffeo_calculus::eval::{Limits, MemoryLimit, Options, RuntimeError};
 use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
 use diffeo_codegen::memory::{lower_with, MemoryOptions, Splitting};
 use diffeo_codegen::{cranelift, llvm, low};
@@ -230,6 +231,74 @@ fn arrays_and_loops_within() {
     let low = split(text, 3);
     for (n, m) in [(0, 3), (1, 1), (200, 7), (7, 300)] {
         same(&low, &[reals(n), FlatValue::Int(m)]);
+    }
+}
+
+/// A backward part: sums, an accumulator that each step adds to at its own index, through a view as well, and others that
+/// all steps add to.
+const BACKWARD: &str =
+    "entry main fn main(xs: []Real, m: Int) -> (Real, []Real, [][]Real, []Real, Real) {
+        n: Int = dim[0](xs)
+        own: Acc[1] = acc_new(n)
+        rows: Acc[2] = acc_new(n, m)
+        all: Acc[1] = acc_new(m)
+        one: Acc[0] = acc_new()
+        s: Real = for i < n with (so_far = 2.5) {
+            x: Real = get(xs, i)
+            acc_add(own, i, x)
+            row: Acc[1] = acc_view(rows, i)
+            of_step: Acc[1] = acc_new(m)
+            for j < m {
+                k: Real = to_real(j)
+                y: Real = real.mul(x, k)
+                z: Real = real.sin(y)
+                acc_add(row, j, y)
+                call put(all, j, z)
+                acc_add(of_step, j, z)
+            }
+            zs: []Real = acc_get(of_step)
+            acc_add_array(all, zs)
+            acc_add(one, x)
+            now: Real = real.add(so_far, x)
+            yield now
+        }
+        a: []Real = acc_get(own)
+        b: [][]Real = acc_get(rows)
+        c: []Real = acc_get(all)
+        d: Real = acc_get(one)
+        return s, a, b, c, d
+    }
+    fn put(acc: Acc[1], j: Int, x: Real) -> () {
+        of: Acc[0] = acc_view(acc, j)
+        acc_add(of, x)
+        return
+    }";
+
+#[test]
+fn accumulators() {
+    let low = split(BACKWARD, 1);
+    let module = Arc::new(flat(BACKWARD));
+    for (n, m) in [(0, 3), (1, 1), (5000, 1), (200, 7), (7, 300), (40, 0)] {
+        let args = [reals(n), FlatValue::Int(m)];
+        let found = same(&low, &args);
+        let mut evaluator = FlatEvaluator::new(module.clone(), Options::default());
+        let mut expected = String::new();
+        evaluator.run(args.to_vec()).unwrap().iter().for_each(|value| bits(value, &mut expected));
+        found.iter().for_each(|found| close(found, &expected));
+    }
+}
+
+/// Numbers by their bits, equal but for the order of sums.
+fn close(found: &str, expected: &str) {
+    let numbers = |text: &str| -> Vec<f64> {
+        let words =
+            text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(|word| f64::from_bits(u64::from_str_radix(word, 16).unwrap())).collect()
+    };
+    let (a, b) = (numbers(found), numbers(expected));
+    assert_eq!(a.len(), b.len(), "{found} {expected}");
+    for (a, b) in a.iter().zip(b) {
+        assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{a} {b}");
     }
 }
 
@@ -527,7 +596,13 @@ fn what_prints_or_depends_on_other_steps_is_done_in_order() {
         }"#,
         "entry main fn main(n: Int) -> (Real) {
             a: Acc[0] = acc_new()
-            xs: []Int = build i < n { x: Real = to_real(i) acc_add(a, x) yield i }
+            xs: []Int = build i < n {
+                x: Real = to_real(i)
+                y: Real = acc_read(a)
+                z: Real = real.add(x, y)
+                acc_add(a, z)
+                yield i
+            }
             s: Real = acc_get(a)
             return s
         }",
