@@ -422,7 +422,8 @@ impl<'p> CoreChecker<'p> {
             | DiffOp::Checkpoint
             | DiffOp::WithDerivative
             | DiffOp::WithExactDerivative
-            | DiffOp::Moves => {}
+            | DiffOp::Decisions
+            | DiffOp::Deciding => {}
         }
     }
 

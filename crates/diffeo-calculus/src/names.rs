@@ -261,7 +261,8 @@ names! {
         Checkpoint => "checkpoint",
         WithDerivative => "with_derivative",
         WithExactDerivative => "with_exact_derivative",
-        Moves => "moves",
+        Decisions => "decisions",
+        Deciding => "deciding",
     } with parameters {
         Jet => "jet",
     }

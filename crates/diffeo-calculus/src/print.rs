@@ -407,7 +407,8 @@ impl<'p> CorePrinter<'p> {
                     | DiffOp::Checkpoint
                     | DiffOp::WithDerivative
                     | DiffOp::WithExactDerivative
-                    | DiffOp::Moves => {}
+                    | DiffOp::Decisions
+                    | DiffOp::Deciding => {}
                 }
                 self.ty(from);
                 self.text(", ");

@@ -224,7 +224,11 @@ impl Diff {
                 let rule = Ty::fun(pair(s, s), pair(t, t));
                 (vec![fun, rule, s.clone()], t.clone())
             }
-            DiffOp::Moves => (vec![fun, s.clone(), s.clone(), Ty::String], Ty::Unit),
+            DiffOp::Deciding => {
+                let told = Ty::fun(Ty::Unit, Ty::array(Ty::Real));
+                (vec![fun, told, s.clone()], t.clone())
+            }
+            DiffOp::Decisions => (vec![fun, s.clone(), Ty::String], Ty::array(Ty::Real)),
         }
     }
 }

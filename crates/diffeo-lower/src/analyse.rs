@@ -65,7 +65,7 @@ pub(super) fn derivative(
                     | Lifting::Sparse
                     | Lifting::Varies
                     | Lifting::Watch
-                    | Lifting::Moves
+                    | Lifting::Stop
                     | Lifting::Blame(_)
                     | Lifting::Warn => return Some(place(term.span)),
                 },

@@ -103,7 +103,8 @@ impl<'p> Lower<'p> {
             (DiffOp::WithDerivative | DiffOp::WithExactDerivative, [f, rule, x]) => {
                 self.with_derivative(diff, [f, rule, x], at)
             }
-            (DiffOp::Moves, [f, x, y, words]) => self.moves(diff, f, [x, y, words], at),
+            (DiffOp::Deciding, [f, _, x]) => self.apply(f, x, false, at),
+            (DiffOp::Decisions, [f, x, words]) => self.decisions(f, [x, words], at),
             (DiffOp::Jvp, [f, x, tangent]) => self.jvp(diff, [f, x, tangent], at),
             (DiffOp::Rd, [f, x, cotangent]) => self.rd(diff, [f, x, cotangent], at),
             (DiffOp::Vjp, [f, x]) => self.vjp(diff, f, x, at),
@@ -118,7 +119,8 @@ impl<'p> Lower<'p> {
                 | DiffOp::Checkpoint
                 | DiffOp::WithDerivative
                 | DiffOp::WithExactDerivative
-                | DiffOp::Moves,
+                | DiffOp::Decisions
+                | DiffOp::Deciding,
                 _,
             ) => {
                 self.bug("a derivative that was not found beforehand");
@@ -528,43 +530,45 @@ impl<'p> Lower<'p> {
         self.load(&callee.to, &mut atoms.into_iter())
     }
 
-    /// A call of a function that does nothing, with a rule that takes its place where the function `f` decides by numbers
-    /// that vary: then the evaluator, which knows whether it decides otherwise at the two points, takes over. Whoever calls
-    /// a library is told that it may.
-    fn moves(&mut self, diff: &Diff, f: &Sym, [x, y, words]: [&Sym; 3], at: SiteId) -> Sym {
+    /// A call of a function that tells of no decisions, with a rule that takes its place where the function `f` decides by
+    /// numbers that vary: then the evaluator, which knows how the place moves, takes over. Whoever calls a library is told.
+    fn decisions(&mut self, f: &Sym, [x, words]: [&Sym; 2], at: SiteId) -> Sym {
+        let none = Op::Empty(Elem::Real, 1);
         if !self.differentiates {
-            return Sym::Unit;
+            return Sym::Array(vec![self.one(at, none)].into());
         }
         let Some(callee) = self.callee(f, at) else { return Sym::Never };
         let mut args = callee.captured.clone();
-        for (value, ty) in [(x, &diff.from), (y, &diff.from), (words, &Ty::String)] {
-            let shape = self.plain(ty);
-            args.extend(self.store(value, &shape, at));
-        }
-        let wrapper = match self.movers.get(&callee.function) {
+        args.extend(self.store(x, &callee.from, at));
+        let decisive = args.len();
+        let shape = self.plain(&Ty::String);
+        args.extend(self.store(words, &shape, at));
+        let wrapper = match self.deciders.get(&callee.function) {
             Some(known) => *known,
             None => {
                 let params: Vec<FlatTy> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
-                let wrapper = self.glue("moves", &params, Vec::new());
+                let result = FlatTy::Array(Elem::Real, 1);
+                let wrapper = self.glue("decisions", &params, vec![result.clone()]);
                 let saved = self.begin(wrapper, SiteId(0));
-                self.end(wrapper, Vec::new(), saved);
-                let function = self.glue("may_move", &params, Vec::new());
+                let empty = self.one(SiteId(0), none.clone());
+                self.end(wrapper, vec![empty], saved);
+                let function = self.glue("decides", &params, vec![result.clone(), result]);
                 let saved = self.begin(function, SiteId(0));
                 let why = match (self.options.nan, self.params(function).pop()) {
                     (Nan::Given, Some(words)) => Stop::Fail(words),
                     (Nan::Given, None) | (Nan::Stops, _) => Stop::Nan,
                 };
                 self.stop(why, SiteId(0));
-                self.end(function, Vec::new(), saved);
-                let (point, decisions) =
-                    (params.len(), Some((callee.function, callee.captured.len())));
+                let empty = self.one(SiteId(0), none);
+                self.end(function, vec![empty.clone(), empty], saved);
+                let (point, decisions) = (params.len(), Some((callee.function, decisive)));
                 self.deriver.rules.insert(wrapper, Rule { function, point, decisions });
-                self.movers.insert(callee.function, wrapper);
+                self.deciders.insert(callee.function, wrapper);
                 wrapper
             }
         };
-        self.ops(at, Op::Call(wrapper, args));
-        Sym::Unit
+        let atoms = self.ops(at, Op::Call(wrapper, args));
+        Sym::Array(atoms.into())
     }
 
     /// The function that [`Rule::function`] asks for.

@@ -98,7 +98,8 @@ pub fn lower(
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative
         | DiffOp::WithExactDerivative
-        | DiffOp::Moves => false,
+        | DiffOp::Decisions
+        | DiffOp::Deciding => false,
     };
     cx.options = options;
     cx.differentiates = analyse::derivative(program, entry, differentiates).is_some();
@@ -234,8 +235,8 @@ struct Lower<'p> {
     pullbacks: HashMap<u32, Pullback>,
     /// Functions with the functions that are their rules.
     ruled: HashMap<(FunctionId, FunctionId), FunctionId>,
-    /// By function, what stands for [`DiffOp::Moves`] of it.
-    movers: HashMap<FunctionId, FunctionId>,
+    /// By function, what stands for [`DiffOp::Decisions`] of it.
+    deciders: HashMap<FunctionId, FunctionId>,
     /// The functions that stop gradients, by the types of what they take.
     identities: HashMap<Vec<FlatTy>, FunctionId>,
     /// A derivative that cannot be lowered: the function that takes it, where, and why.
@@ -286,7 +287,7 @@ impl<'p> Lower<'p> {
             hidden: Vec::new(),
             pullbacks: HashMap::new(),
             ruled: HashMap::new(),
-            movers: HashMap::new(),
+            deciders: HashMap::new(),
             identities: HashMap::new(),
             unsupported: None,
             names: HashMap::new(),

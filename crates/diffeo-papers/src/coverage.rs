@@ -174,7 +174,8 @@ fn of_derivative(op: DiffOp) -> CoverageRow {
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative
         | DiffOp::WithExactDerivative
-        | DiffOp::Moves => ours(name),
+        | DiffOp::Decisions
+        | DiffOp::Deciding => ours(name),
     }
 }
 

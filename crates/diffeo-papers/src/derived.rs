@@ -50,7 +50,8 @@ fn rewrite(w: &mut Workspace, engine: TranslatingEngine, e: &Term) -> Term {
             | DiffOp::Checkpoint
             | DiffOp::WithDerivative
             | DiffOp::WithExactDerivative
-            | DiffOp::Moves => e,
+            | DiffOp::Decisions
+            | DiffOp::Deciding => e,
             DiffOp::RdAlong => along(w, diff, e.span),
             DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 let args = std::mem::take(args);
@@ -76,7 +77,7 @@ fn along(w: &mut Workspace, diff: &Diff, span: Span) -> Term {
             span,
         });
     }
-    let stop = numbers::lifting(Lifting::Moves, Ty::Unit, Ty::Unit, Vec::new());
+    let stop = numbers::lifting(Lifting::Stop, Ty::Unit, Ty::Unit, Vec::new());
     let stopped = w.binder("stopped", Ty::Unit);
     bind(stopped, stop, prim(Prim::Fail(diff.from.clone()), vec![text("not translated")]))
 }
@@ -135,7 +136,8 @@ impl Operator<'_> {
             | DiffOp::Checkpoint
             | DiffOp::WithDerivative
             | DiffOp::WithExactDerivative
-            | DiffOp::Moves => unit(),
+            | DiffOp::Decisions
+            | DiffOp::Deciding => unit(),
         }
     }
 

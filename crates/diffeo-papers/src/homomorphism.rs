@@ -321,7 +321,7 @@ fn looks_only(what: Lifting) -> bool {
     match what {
         Lifting::SameShape(_)
         | Lifting::Watch
-        | Lifting::Moves
+        | Lifting::Stop
         | Lifting::Blame(_)
         | Lifting::Warn => true,
         Lifting::Lift
@@ -728,11 +728,16 @@ impl HomomorphismTranslator<'_> {
                 let types = [f, rule, s.clone()];
                 self.named(args, &types, |tr, xs| tr.with_derivative(s, t, &xs)).kind
             }
-            DiffOp::Moves => {
+            DiffOp::Deciding => {
+                let f = self.boxed(&es[0]);
+                TermKind::App(f, self.boxed(&es[2]))
+            }
+            DiffOp::Decisions => {
                 let args = self.terms(es);
                 let f = Ty::fun(s.clone(), t.clone());
-                let types = [f, s.clone(), s.clone(), Ty::String];
-                self.named(args, &types, |tr, xs| moves(tr.w, tr.system, (s, t), xs)).kind
+                let types = [f, s.clone(), Ty::String];
+                let zero = self.zero.clone();
+                self.named(args, &types, |tr, xs| decisions(tr.w, tr.system, (s, t), xs, zero)).kind
             }
             DiffOp::Rd | DiffOp::RdAlong | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 refused(self.w, self.system, d, e).kind
@@ -741,23 +746,29 @@ impl HomomorphismTranslator<'_> {
     }
 }
 
-/// Whether a place moves at which a function decides otherwise (ours). Where it captured numbers that vary, the program
-/// stops, and the evaluator, which knows, runs it; else the systems that the term goes through later are asked.
-pub(crate) fn moves(
+/// What a function decides (ours). Where it captured numbers that vary, the program stops, and the evaluator, which knows
+/// how the places move, runs it; else the systems that the term goes through later are asked.
+pub(crate) fn decisions(
     w: &mut Workspace,
     system: &System,
     (s, t): (&Ty, &Ty),
     operands: Vec<Term>,
+    zero: Option<Term>,
 ) -> Term {
-    let ([f, x, y, words], true) = (&operands[..], w.dynamic) else { return unit() };
+    let number = self::ty(w, system, &Ty::Real);
+    let none = || term(TermKind::Array(number.clone(), Vec::new()));
+    let ([f, x, words], true) = (&operands[..], w.dynamic) else { return none() };
     let ty = Ty::fun(s.clone(), t.clone());
     let translated = self::ty(w, system, &ty);
     let captures = captures(system, translated, f.clone(), f.clone());
-    let stop = numbers::lifting(Lifting::Moves, Ty::Unit, Ty::Unit, Vec::new());
     let plain = lower_function(w, system, &ty, f.clone());
-    let [x, y] = [x, y].map(|x| primal(w, system, s, x.clone()));
-    let diff = Diff { op: DiffOp::Moves, from: s.clone(), to: t.clone() };
-    if_(captures, stop, term(TermKind::Diff(diff, vec![plain, x, y, words.clone()])))
+    let x = primal(w, system, s, x.clone());
+    let diff = Diff { op: DiffOp::Decisions, from: s.clone(), to: t.clone() };
+    let found = term(TermKind::Diff(diff, vec![plain, x, words.clone()]));
+    let stop = numbers::lifting(Lifting::Stop, Ty::Unit, Ty::Unit, Vec::new());
+    let stopped = bind(w.binder("stopped", Ty::Unit), stop, none());
+    let lifted = lift(w, system, &Ty::array(Ty::Real), zero, found);
+    if_(captures, stopped, lifted)
 }
 
 /// `stop_gradient` of a primal, for the systems that the term goes through later.

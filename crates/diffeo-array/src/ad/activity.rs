@@ -321,7 +321,7 @@ impl ActivityWalk<'_> {
         }
         let cache = solver.cache;
         if let Some(rule) = cache.rules.get(&callee) {
-            self.ruled |= match rule.decisions {
+            let counts = match rule.decisions {
                 None => true,
                 Some((of, count)) => {
                     let key = (of, decisive(solver.module, of, &active[..count]).into());
@@ -330,7 +330,10 @@ impl ActivityWalk<'_> {
                     decides
                 }
             };
-            return self.differentiable_results(solver, stmt);
+            self.ruled |= counts;
+            if counts {
+                return self.differentiable_results(solver, stmt);
+            }
         }
         let key = (callee, active);
         let Asked { params, results, ruled, decides } = solver.ask(&key);

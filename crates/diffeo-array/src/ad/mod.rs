@@ -101,8 +101,8 @@ pub struct Rule {
     pub function: FunctionId,
     /// The first parameter that belongs to the point.
     pub point: usize,
-    /// For a rule that counts only where this function decides by numbers that vary: the function, whose first parameters,
-    /// so many, are the first ones here. The others do not vary.
+    /// For a rule that counts only where this function decides by numbers that vary: the function, whose parameters, so
+    /// many, are the first ones here.
     pub decisions: Option<(FunctionId, usize)>,
 }
 

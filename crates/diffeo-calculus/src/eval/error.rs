@@ -129,13 +129,6 @@ pub enum ErrorKind {
         /// The value at the point and beside it; none if they differ in shape, or there is none beside it.
         values: Option<[f64; 2]>,
     },
-    /// Under `kinks = error`: the derivative lacks what the motion of a place adds.
-    Moving {
-        /// What the library says of it.
-        message: String,
-        /// What depends on a number that varies.
-        decision: Span,
-    },
     /// Under `kinks = error`: an operation outside its domain.
     OutsideDomain {
         /// The operation.
@@ -194,13 +187,6 @@ pub enum WarningKind {
         /// Its operands.
         operands: Vec<f64>,
     },
-    /// The derivative lacks what the motion of a place adds: as [`ErrorKind::Moving`].
-    Moving {
-        /// What the library says of it.
-        message: String,
-        /// What depends on a number that varies.
-        decision: Span,
-    },
     /// A derivative is nan where the value is finite; this operation made it so.
     NanDerivative {
         /// The operation.
@@ -235,7 +221,6 @@ impl WarningKind {
             WarningKind::Kink { .. } => "kink",
             WarningKind::OutsideDomain { .. } => "outside-domain",
             WarningKind::NanDerivative { .. } => "nan-derivative",
-            WarningKind::Moving { .. } => MOVING,
             WarningKind::Told { code, .. } => code,
         }
     }
@@ -287,7 +272,6 @@ impl ErrorKind {
             ErrorKind::Kink { .. } => "kink",
             ErrorKind::Jump { .. } => "jump",
             ErrorKind::OutsideDomain { .. } => "outside-domain",
-            ErrorKind::Moving { .. } => MOVING,
             ErrorKind::Exceeded(bound) => bound.code(),
             ErrorKind::Internal { .. } => "internal",
         }
@@ -369,7 +353,6 @@ impl ErrorKind {
             ErrorKind::OutsideDomain { op, operands: xs } => {
                 format!("{} is outside the domain of the operation", operands(op, xs))
             }
-            ErrorKind::Moving { message, .. } => message.clone(),
             ErrorKind::Exceeded(bound) => bound.message(),
             ErrorKind::Internal { message } => format!("a bug of Diffeo: {message}"),
         }
@@ -418,7 +401,6 @@ impl ErrorKind {
             | ErrorKind::SizeMismatch { .. }
             | ErrorKind::ShapeMismatch { .. }
             | ErrorKind::Fail { .. }
-            | ErrorKind::Moving { .. }
             | ErrorKind::OutsideDomain { .. } => None,
         }
     }
@@ -448,28 +430,11 @@ impl RuntimeError {
                 d = d.label(*caller, "called here");
             }
         }
-        if let ErrorKind::Moving { decision, .. } = &self.kind {
-            d = moving(d, *decision, self.span);
-        }
         if let Some(help) = self.kind.help() {
             d = d.help(help);
         }
         d
     }
-}
-
-/// The code of what lacks the motion of a place.
-const MOVING: &str = "moving-jump";
-
-/// The message with the place of what decides, and what to do.
-fn moving(d: Diagnostic, decision: Span, span: Span) -> Diagnostic {
-    let d = match decision == span || decision.is_none() {
-        true => d,
-        false => d.label(decision, "this depends on a number that is differentiated"),
-    };
-    d.help(
-        "cut there into two, each with the place for a limit: by limits, the derivative is right",
-    )
 }
 
 impl RuntimeWarning {
@@ -482,9 +447,6 @@ impl RuntimeWarning {
     pub fn to_diagnostic(&self) -> Diagnostic {
         let warning = |message| Diagnostic::warning(self.kind.code(), self.span, message);
         let (d, help) = match &self.kind {
-            WarningKind::Moving { message, decision } => {
-                (moving(warning(message.clone()), *decision, self.span), None)
-            }
             WarningKind::Kink { op, operands: xs } => (
                 warning(format!("{} has no derivative there", operands(op, xs))),
                 at_the_origin(op, xs).map(Help::from),

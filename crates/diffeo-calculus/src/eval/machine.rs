@@ -506,9 +506,7 @@ impl Machine {
             // A nan is found when the operation that made it is long over.
             let function = match kind {
                 WarningKind::NanDerivative { .. } | WarningKind::Told { .. } => None,
-                WarningKind::Moving { .. }
-                | WarningKind::Kink { .. }
-                | WarningKind::OutsideDomain { .. } => function.clone(),
+                WarningKind::Kink { .. } | WarningKind::OutsideDomain { .. } => function.clone(),
             };
             (self.options.events)(Event::Warning(RuntimeWarning { kind, span, function }));
         }

@@ -9,7 +9,7 @@
 mod decisions;
 mod exact;
 
-pub(crate) use decisions::{Decision, Decisions};
+pub(crate) use decisions::{Decision, Decisions, ARGUMENT, CAPTURED};
 pub(crate) use exact::{Tie, Ties};
 
 use super::derivative::jet::{self, At, Culprit, JetShape};
@@ -58,7 +58,7 @@ pub struct Reals {
     pub largest: f64,
     /// The same of the terms whose sums are Taylor coefficients of order 1 and of order 2.
     pub largest_terms: [f64; 2],
-    /// Where they are remembered, those so far that depend on the variables of a level.
+    /// Where they are remembered, the decisions so far.
     pub(crate) decisions: Option<Decisions>,
     /// New warnings: what and where. Only the first of a kind at a place.
     pub warnings: Vec<(WarningKind, Span)>,
@@ -214,7 +214,9 @@ impl Reals {
                 self.report_kink(name, &[x, y], site)?;
             }
         }
-        self.decide(&[a, b], site, |_| i64::from(holds));
+        if self.decisions.is_some() {
+            self.decide_by_order([a, b], site, i64::from(holds))?;
+        }
         Ok(holds)
     }
 
@@ -239,7 +241,9 @@ impl Reals {
                 self.report_kink(r.name(), &[x], site)?;
             }
         }
-        self.decide(&[v], site, |_| rounded);
+        if self.decisions.is_some() {
+            self.decide_rounding(r, v, site, rounded)?;
+        }
         Ok(rounded)
     }
 
@@ -269,10 +273,9 @@ impl Reals {
             }
         }
         if self.decisions.is_some() && xs.reals().is_none() {
-            let all: Vec<Value> = xs.iter().collect();
-            let all: Vec<&Value> = all.iter().collect();
+            let sorted: Vec<Value> = order.iter().map(|i| xs.get(*i)).collect();
             let mixed = |h: i64, i: &usize| h.wrapping_mul(31).wrapping_add(*i as i64);
-            self.decide(&all, site, |_| order.iter().fold(0, mixed));
+            self.decide_order(&sorted, site, order.iter().fold(0, mixed))?;
         }
         Ok(order.into_iter().map(|i| i as i64).collect())
     }
@@ -309,23 +312,6 @@ impl Reals {
             Kinks::Error | Kinks::Exact => {
                 return Err(ErrorKind::Kink { op, operands: operands() })
             }
-        }
-        Ok(())
-    }
-
-    /// Reports that a place moves at which a function decides otherwise, and where it decides.
-    pub(crate) fn report_moving(
-        &mut self,
-        words: &str,
-        decision: Span,
-        site: Span,
-    ) -> Result<(), ErrorKind> {
-        let message = words.to_string();
-        match self.kinks {
-            Kinks::Ignore | Kinks::Warn => {
-                self.warn(WarningKind::Moving { message, decision }, site)
-            }
-            Kinks::Error | Kinks::Exact => return Err(ErrorKind::Moving { message, decision }),
         }
         Ok(())
     }
@@ -495,7 +481,7 @@ impl Reals {
             return Ok(self.number(real::eval(op, x, y)));
         }
         if self.decisions.is_some() {
-            self.decide_in(op, a, b, site);
+            self.decide_in(op, a, b, site)?;
         }
         let row = row(op);
         let b = if row.arity == 2 { b } else { &Value::Zero };

@@ -56,7 +56,7 @@ pub(crate) fn note(
     site: Span,
 ) -> Result<Option<Value>, ErrorKind> {
     match what {
-        Lifting::Moves => return Err(ErrorKind::NanDerivative),
+        Lifting::Stop => return Err(ErrorKind::NanDerivative),
         Lifting::Lift | Lifting::Lower | Lifting::Captures => return Ok(None),
         Lifting::SameShape(name) => {
             each_leaf_pair(name, &args[0], &args[1], &mut |_, _| Ok(()))?;

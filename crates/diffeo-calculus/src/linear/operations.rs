@@ -201,7 +201,8 @@ impl<'p> Rules<'p> {
                 }
             }),
             (DiffOp::Checkpoint, [f, x]) => self.apply(f, x, span),
-            (DiffOp::Moves, _) => Value::PLAIN,
+            (DiffOp::Deciding, [f, _, x]) => self.apply(f, x, span),
+            (DiffOp::Decisions, _) => Value::PLAIN,
             (DiffOp::WithExactDerivative, [f, _, x]) => self.apply(f, x, span),
             (DiffOp::WithDerivative, [f, _, x]) => {
                 // How the value varies, the rule says, which may say anything.
@@ -246,7 +247,8 @@ impl<'p> Rules<'p> {
                 | DiffOp::Rd
                 | DiffOp::RdAlong
                 | DiffOp::Vjp
-                | DiffOp::Jet { .. },
+                | DiffOp::Jet { .. }
+                | DiffOp::Deciding,
                 _,
             ) => Value::Never,
         }

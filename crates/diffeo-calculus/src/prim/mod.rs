@@ -302,8 +302,8 @@ pub enum Lifting {
     Watch,
     /// Nothing; remembers an operation whose derivatives are not finite, though its operands' are: `()`.
     Blame(Blame),
-    /// Nothing; stops the program for the evaluator, which knows whether a place moves ([`DiffOp::Moves`]): `()`.
-    Moves,
+    /// Nothing; stops the program for the evaluator, which knows what the systems do not: `()`.
+    Stop,
     /// Nothing; of a value, its derivative, and what that was taken along, with which the last [`Lifting::Watch`]
     /// ends: warns of the operation to blame if the derivative is nan and the others are finite: `()`.
     Warn,
@@ -411,7 +411,14 @@ pub enum DiffOp {
     WithDerivative,
     /// The same, where the rule is the function's derivative: so are Taylor coefficients that are made by it.
     WithExactDerivative,
-    /// `(S → T, S, S, String) → ()`: reports, in these words, that the function decides otherwise at one point than at the
-    /// other by a number that varies: so the place between them where it does, moves.
-    Moves,
+    /// `(S → T, S, String) → []Real`: what the function decides at a point by the point: nothing if it does not
+    /// decide, else a number for how all decisions come out, then of each decision six numbers: one
+    /// for its place in the source; how it comes out; one that is 0 where it comes out otherwise; its slope; how that place
+    /// moves along a generic direction of what the function captured; and the largest number so far. Where the program decides by numbers that vary,
+    /// compiled code stops, a library for C with this message.
+    Decisions,
+    /// `(S → T, () → []Real, S) → T`: the call, which decides these for [`DiffOp::Decisions`], of each three numbers (place,
+    /// outcome and what is 0 where it comes out otherwise), and nothing else. S is Bool, and the argument `true`: it is
+    /// `false` where the value does not count, but what is decided.
+    Deciding,
 }

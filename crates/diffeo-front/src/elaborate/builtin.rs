@@ -224,7 +224,8 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         "with_derivative" => {
             return Term::new(TermKind::Diff(diff(DiffOp::WithDerivative), args), span)
         }
-        "moves" => return Term::new(TermKind::Diff(diff(DiffOp::Moves), args), span),
+        "deciding" => return Term::new(TermKind::Diff(diff(DiffOp::Deciding), args), span),
+        "decisions" => return Term::new(TermKind::Diff(diff(DiffOp::Decisions), args), span),
         "with_exact_derivative" => {
             return Term::new(TermKind::Diff(diff(DiffOp::WithExactDerivative), args), span)
         }

@@ -81,7 +81,8 @@ fn differentiates(op: DiffOp) -> bool {
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative
         | DiffOp::WithExactDerivative
-        | DiffOp::Moves => false,
+        | DiffOp::Decisions
+        | DiffOp::Deciding => false,
     }
 }
 

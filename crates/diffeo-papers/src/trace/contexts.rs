@@ -457,7 +457,11 @@ impl TraceEvaluator {
                 DiffOp::WithDerivative | DiffOp::WithExactDerivative => {
                     self.with_derivative(&code, id, diff, &operands)
                 }
-                DiffOp::Moves => self.moves(&operands),
+                DiffOp::Deciding => match operands.as_slice() {
+                    [f, _, x] => self.call(&code, f, x.clone()),
+                    _ => Err(mistyped("three operands are expected")),
+                },
+                DiffOp::Decisions => self.decisions(&operands),
                 // The evaluator knows the directions.
                 DiffOp::RdAlong => Err(ErrorKind::NanDerivative.into()),
                 DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {

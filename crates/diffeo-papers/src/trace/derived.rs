@@ -32,7 +32,8 @@ pub(super) fn operands(diff: &Diff) -> Vec<Ty> {
         | DiffOp::Checkpoint
         | DiffOp::WithDerivative
         | DiffOp::WithExactDerivative
-        | DiffOp::Moves => {}
+        | DiffOp::Decisions
+        | DiffOp::Deciding => {}
     }
     types
 }

@@ -359,11 +359,12 @@ impl TraceEvaluator {
         Ok(Next::Value(V::Closed(x.close())))
     }
 
-    /// Whether a place moves at which f decides otherwise (ours): where f captured what is traced, the evaluator, which
-    /// knows, is to run the program.
-    pub(super) fn moves(&mut self, operands: &[V]) -> Result<Next, TraceFailure> {
+    /// What f decides (ours): where f captured what is traced, the evaluator, which knows, is to run the program.
+    pub(super) fn decisions(&mut self, operands: &[V]) -> Result<Next, TraceFailure> {
         match operands {
-            [f, ..] if f.influence().mask() == 0 => Ok(Next::Value(V::Closed(Value::Unit))),
+            [f, ..] if f.influence().mask() == 0 => {
+                Ok(Next::Value(V::Closed(Value::array(Array::from_reals(Vec::new())))))
+            }
             _ => Err(ErrorKind::NanDerivative.into()),
         }
     }

@@ -104,9 +104,10 @@ const PROGRAMS: &[(&str, &str)] = &[
         "#rd_along[Real, Real](fn (y : Real) -> #real.abs(y), array[Real](1.0), x, #real.mul(x, x))",
     ),
     (
-        "moves",
-        "let u : () = #moves[Real, Real](fn (y : Real) -> #real.sign(y), -1.0, 1.0, \"no\") in #real.mul(x, x)",
+        "decisions",
+        "let u : []Real = #decisions[Real, Real](fn (y : Real) -> #real.sign(y), -1.0, \"no\") in #real.mul(x, x)",
     ),
+    ("deciding", "#deciding[Real, Real](fn (y : Real) -> #real.mul(y, y), fn (u : ()) -> array[Real](), x)"),
     // What a function value was made from is known only when the program runs: with an engine.
     ("lift", "#rd[Real, Real](if #lt[Real](x, 1.0) then @half else @double, x, x)"),
 ];

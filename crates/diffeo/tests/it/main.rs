@@ -16,6 +16,7 @@ mod host;
 mod interrupt;
 mod lang;
 mod modules;
+mod moving;
 mod nist;
 mod posteriors;
 mod rules;

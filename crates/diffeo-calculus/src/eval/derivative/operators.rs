@@ -14,12 +14,14 @@ use super::rules::with_derivative;
 use super::sweep::{sweep, Watch};
 use super::tape::Checkpoint;
 use super::{shapes, Caller, Pullback};
+use crate::array::Array;
 use crate::eval::error::{ErrorKind, RuntimeError};
-use crate::eval::reals::{primal, Decision, Kinks, Reals};
+use crate::eval::reals::{primal, Decision, Decisions, Kinks, Reals, ARGUMENT, CAPTURED};
 use crate::leaves::{each_leaf, each_leaf_pair, map_leaves, zip_leaves};
 use crate::prim::DiffOp;
 use crate::value::{FunctionValue, Value};
 use diffeo_base::Span;
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// The value of a derivative term.
@@ -52,7 +54,8 @@ pub fn derivative(
         (DiffOp::WithDerivative | DiffOp::WithExactDerivative, [f, rule, x]) => {
             with_derivative(cx, f, rule, x, site)
         }
-        (DiffOp::Moves, [f, x, y, Value::String(words)]) => moves(cx, f, [x, y], words, site),
+        (DiffOp::Deciding, [f, told, x]) => deciding(cx, f, told, x),
+        (DiffOp::Decisions, [f, x, _]) => decisions(cx, f, x, site),
         (
             DiffOp::Rd
             | DiffOp::RdAlong
@@ -63,7 +66,8 @@ pub fn derivative(
             | DiffOp::Checkpoint
             | DiffOp::WithDerivative
             | DiffOp::WithExactDerivative
-            | DiffOp::Moves,
+            | DiffOp::Decisions
+            | DiffOp::Deciding,
             operands,
         ) => {
             let message = format!("{op:?} of {} operands", operands.len());
@@ -534,38 +538,95 @@ fn checkpoint(
     at(cx, marked, site)
 }
 
-/// Reports that a function decides otherwise at two points by a number that varies. The points are lifted to a level of
-/// their own, so that decisions are remembered that depend on them. The first that comes out otherwise has made the
-/// others.
-fn moves(
+/// The decisions of a function at a point that depend on the point: a number for how all come out, then of each six numbers: where it is made; how it comes
+/// out; a number that is 0 where it comes out otherwise; its slope by the point; the velocity of that place along a generic
+/// direction of the numbers that the function captured and that vary, by which places that move alike are known; and the
+/// largest number so far, whose rounding the third may have.
+fn decisions(cx: &mut dyn Caller, f: &Value, x: &Value, site: Span) -> Result<Value, RuntimeError> {
+    let opened = cx.reals().open_jet(2, 1);
+    let (level, _) = at(cx, opened, site)?;
+    let lifted =
+        map_leaves(x, &mut |x| Ok(jet(level, vec![x.clone(), Value::Real(1.0), Value::Zero])));
+    let moved = map_active(f, &mut |leaf| {
+        Ok(jet(level, vec![leaf.clone(), Value::Zero, Value::Real(generic(leaf))]))
+    });
+    let f = at(cx, moved, site)?;
+    let kinks = cx.reals().set_kinks(Kinks::Ignore);
+    let before = cx.reals().swap_decisions(Some(Decisions::at(level)));
+    let outside = std::mem::take(&mut cx.reals().largest);
+    let result = call_at_level(cx, level, &f, lifted, site);
+    let reals = cx.reals();
+    reals.set_kinks(kinks);
+    reals.largest = reals.largest.max(outside);
+    let decisions = reals.swap_decisions(before).map_or(Vec::new(), |found| found.all);
+    result?;
+    let mut numbers = Vec::with_capacity(6 * decisions.len() + 1);
+    if !decisions.is_empty() {
+        numbers.push(Value::Real(all_outcomes(&decisions)));
+    }
+    for Decision { place, outcome, margin, largest } in &decisions {
+        let slopes = coefficients(margin, level);
+        let [slope, along] =
+            slopes.map_or([0.0, 0.0], |c| [ARGUMENT, CAPTURED].map(|i| primal(&c[i])));
+        numbers.push(Value::Real(*place));
+        numbers.push(Value::Real(*outcome));
+        numbers.push(below(margin, level));
+        numbers.push(Value::Real(slope));
+        numbers.push(Value::Real(-along / slope));
+        numbers.push(Value::Real(*largest));
+    }
+    let numbers = Array::from_values(numbers);
+    Ok(Value::array(at(cx, numbers, site)?))
+}
+
+/// A number for where decisions are made and how they come out.
+fn all_outcomes(decisions: &[Decision]) -> f64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    for decision in decisions {
+        (decision.place.to_bits(), decision.outcome.to_bits()).hash(&mut hasher);
+    }
+    (hasher.finish() >> 11) as f64
+}
+
+/// The call of a function that decides what is told of it, whatever it does. Its argument is whether its value counts, and
+/// not only what it decides.
+fn deciding(
     cx: &mut dyn Caller,
     f: &Value,
-    points: [&Value; 2],
-    words: &str,
-    site: Span,
+    told: &Value,
+    x: &Value,
 ) -> Result<Value, RuntimeError> {
-    let depth = cx.reals().depth() as u16;
-    if highest_level(&[f], 0, depth) == 0 || cx.reals().decisions.is_some() {
-        return Ok(Value::Unit);
-    }
-    let mut decisions = Vec::new();
-    for point in points {
-        let opened = cx.reals().open_jet(1, 1);
-        let (level, _) = at(cx, opened, site)?;
-        let one = || Value::Real(1.0);
-        let lifted = map_leaves(point, &mut |x| Ok(jet(level, vec![x.clone(), one()])));
-        let kinks = cx.reals().remember_decisions(level);
-        let result = call_at_level(cx, level, f, lifted, site);
-        decisions.push(cx.reals().take_decisions(kinks));
-        result?;
-    }
-    let differ = |a: &Decision, b: &Decision| (a.site, a.outcome) != (b.site, b.outcome);
-    let differing = decisions[0].iter().zip(&decisions[1]).find(|(a, b)| differ(a, b));
-    if let Some((decision, other)) = differing {
-        if decision.site == other.site && (decision.moves || other.moves) {
-            let reported = cx.reals().report_moving(words, decision.site, site);
-            at(cx, reported, site)?;
+    let before = cx.reals().swap_decisions(None);
+    let recorded = before.is_some();
+    let counts = if recorded { Value::Bool(false) } else { x.clone() };
+    let result = cx.call(f, counts);
+    let told = if recorded { cx.call(told, Value::Unit) } else { Ok(Value::Unit) };
+    cx.reals().swap_decisions(before);
+    if let Value::Array(told) = told? {
+        let numbers: Vec<Value> = told.iter().collect();
+        for decision in numbers.chunks_exact(3) {
+            cx.reals().told(primal(&decision[0]), primal(&decision[1]), &decision[2]);
         }
     }
-    Ok(Value::Unit)
+    result
+}
+
+/// How a number varies along a direction in which each variable of each level has a pseudo-random component.
+fn generic(v: &Value) -> f64 {
+    let component = |level: u16, i: u32| {
+        let mixed = (u64::from(level) << 32 | u64::from(i)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        1.0 + (mixed >> 11) as f64 * 2f64.powi(-53)
+    };
+    let level = level_of(v);
+    match (level, coefficients(v, level)) {
+        (0, _) => 0.0,
+        (_, Some(c)) => {
+            let own = (1..).zip(&c[1..]).map(|(i, c)| component(level, i) * primal(c));
+            own.sum::<f64>() + generic(&c[0])
+        }
+        (_, None) => match entry(v, level) {
+            0 => generic(&below(v, level)),
+            id => component(level, id) + generic(&below(v, level)),
+        },
+    }
 }

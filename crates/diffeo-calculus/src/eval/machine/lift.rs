@@ -53,7 +53,7 @@ impl Machine {
             | Lifting::Zero
             | Lifting::Sparse
             | Lifting::Varies
-            | Lifting::Moves
+            | Lifting::Stop
             | Lifting::Watch
             | Lifting::Blame(_)
             | Lifting::Warn => None,

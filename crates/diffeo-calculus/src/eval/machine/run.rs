@@ -433,8 +433,9 @@ impl Machine {
                     let plain = match op {
                         DiffOp::Checkpoint
                         | DiffOp::WithDerivative
-                        | DiffOp::WithExactDerivative => self.reals.depth() == 0,
-                        DiffOp::Moves
+                        | DiffOp::WithExactDerivative
+                        | DiffOp::Deciding => self.reals.depth() == 0,
+                        DiffOp::Decisions
                         | DiffOp::Rd
                         | DiffOp::RdAlong
                         | DiffOp::Vjp

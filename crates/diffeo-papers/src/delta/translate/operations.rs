@@ -287,10 +287,16 @@ impl DeltaTranslator<'_> {
                     if_(varies, yes, no)
                 })
             }
-            DiffOp::Moves => {
+            DiffOp::Deciding => {
+                let f = self.term(&es[0], block);
+                let x = self.term(&es[2], block);
+                self.call(block, &f, x.term, e.span)
+            }
+            DiffOp::Decisions => {
                 let args = self.values(es, block).into_iter().map(|arg| arg.term).collect();
-                let term = homomorphism::moves(self.w, self.system, (s, t), args);
-                self.let_(block, "x", Ty::Unit, term)
+                let term = homomorphism::decisions(self.w, self.system, (s, t), args, None);
+                let ty = self.ty(&d.signature().1);
+                self.let_(block, "x", ty, term)
             }
             DiffOp::Rd | DiffOp::RdAlong | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 let ty = self.ty(&d.signature().1);
