@@ -43,7 +43,7 @@ pub const MODULES: &[(&str, &str)] = &[
     ),
     ("plot", include_str!("plot.deo")),
     ("quadrature", include_str!("quadrature.deo")),
-    ("random", include_str!("random.deo")),
+    ("random", concat!(include_str!("random.deo"), include_str!("random/expect.deo"))),
     ("root", include_str!("root.deo")),
     (
         "sparse",
