@@ -554,4 +554,6 @@ pub enum Stop {
     Nan,
     /// A derivative of a higher order than was compiled. What needs no code for each order takes over.
     Order,
+    /// The residuals of a loop would take more memory than they may. Whoever runs the program compiles it with checkpoints.
+    Room,
 }

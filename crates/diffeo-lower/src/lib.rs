@@ -53,6 +53,7 @@ use analyse::Lambda;
 use call::{Constant, FunctionType, Instance, Job};
 use derivative::{Derivative, Pullback};
 use diffeo_array::ad::Deriver;
+pub use diffeo_array::ad::Residuals;
 use diffeo_array::build::Builder;
 use diffeo_array::ir::{
     Atom, Block, BoxId, FlatTy, Function, FunctionId, Inlined, Module, Op, Site, SiteId, VarInfo,
@@ -90,6 +91,16 @@ pub fn lower(
         return Err(Refusal::Derivative(place, why));
     }
     let mut cx = Lower::new(program, see);
+    cx.options = options;
+    cx.deriver.residuals = options.residuals;
+    cx.differentiates = differentiates(program, entry);
+    let ty = program.globals[entry.0 as usize].ty.clone();
+    cx.entry(entry, &ty);
+    cx.finish(ty)
+}
+
+/// Whether a definition leads to derivatives.
+pub fn differentiates(program: &Program, entry: GlobalId) -> bool {
     // Where nothing is differentiated, the others are calls and the identity.
     let differentiates = |op| match op {
         DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => true,
@@ -101,11 +112,7 @@ pub fn lower(
         | DiffOp::Decisions
         | DiffOp::Deciding => false,
     };
-    cx.options = options;
-    cx.differentiates = analyse::derivative(program, entry, differentiates).is_some();
-    let ty = program.globals[entry.0 as usize].ty.clone();
-    cx.entry(entry, &ty);
-    cx.finish(ty)
+    analyse::derivative(program, entry, differentiates).is_some()
 }
 
 /// Whether a definition leads to rules for derivatives.
@@ -146,6 +153,8 @@ pub struct LowerOptions {
     pub kinks: bool,
     /// How many statements the derivatives may have, if that is bounded.
     pub longest: Option<usize>,
+    /// The memory for the residuals of loops in reverse mode.
+    pub residuals: Residuals,
     /// Passes after which data decide the sizes of arrays are left out: XLA compiles known sizes alone.
     pub regular: bool,
     /// For tests: whether Ints and Bools in fields that a variant's constructor does not have are values that change

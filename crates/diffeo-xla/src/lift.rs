@@ -322,6 +322,8 @@ impl<'m> Lift<'m> {
                     }
                     Stop::Nan => (Why::Nan, None),
                     Stop::Order => (Why::Order, None),
+                    // Modules are made without bounds.
+                    Stop::Room => (Why::Internal, None),
                 };
                 let text = text.map(|text| self.message(text)).transpose()?;
                 let (pieces, operands) = text.unwrap_or_default();

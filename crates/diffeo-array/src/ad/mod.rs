@@ -51,7 +51,20 @@ use crate::ir::{BoxId, Elem, FlatTy, FunctionId, Module};
 use hashbrown::{HashMap, HashSet};
 use helpers::Helper;
 use orders::Indices;
+use serde::Serialize;
 use std::rc::Rc;
+
+/// The memory for the residuals of counted loops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub enum Residuals {
+    /// As much as they take.
+    #[default]
+    Any,
+    /// The program stops ([`crate::ir::Stop::Room`]) before a loop that would keep more bytes.
+    Most(u64),
+    /// That of checkpoints: loops keep what they carry now and then, and are computed again in parts.
+    Checkpoints,
+}
 
 /// A function, and which of its parameters vary.
 pub type Key = (FunctionId, Box<[bool]>);
@@ -63,6 +76,10 @@ pub struct Deriver {
     pub detached: HashSet<FunctionId>,
     /// Functions of which reverse mode keeps the arguments, and computes the rest again.
     pub checkpoints: HashSet<FunctionId>,
+    /// The memory that loops may take for their residuals.
+    pub residuals: Residuals,
+    /// Functions whose loops have been looked at for checkpoints.
+    segmented: HashSet<FunctionId>,
     /// Functions with derivatives of their own.
     pub rules: HashMap<FunctionId, Rule>,
     /// By function and parameters, what varies in it.

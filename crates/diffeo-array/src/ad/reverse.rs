@@ -29,6 +29,7 @@
 //! | `forwards.rs` | backward parts of loops that go forwards |
 //! | `store.rs` | residuals of loops |
 //! | `prepare.rs` | rewrites before reverse mode |
+//! | `segments.rs` | checkpoints of loops |
 
 mod boxes;
 mod call;
@@ -38,6 +39,7 @@ mod liveness;
 mod plan;
 mod prepare;
 mod scope;
+mod segments;
 mod sources;
 mod sparse_adjoints;
 mod statement;
@@ -130,6 +132,7 @@ pub fn reverse(
     let result_bags = vec![false; module.functions[function.0 as usize].results.len()].into();
     let request =
         ReverseRequest { function, params: active.iter().map(param).collect(), result_bags };
+    segments::segment(module, cache, function);
     on_large_stack(|| derive(module, cache, &request))
 }
 
@@ -286,8 +289,8 @@ fn declare(module: &mut Module, source: &Function, part: &str) -> FunctionId {
         name = Name::from(format!("{}.{part}.{number}", source.name));
     }
     drop(taken);
-    // Errors happen in the forward part only.
-    let shown = if part == "fwd" { source.shown.clone() } else { Name::from("") };
+    // Errors happen in the forward part and in segments of loops only.
+    let shown = if part == "back" { Name::from("") } else { source.shown.clone() };
     module.functions.push(Function {
         name,
         shown,

@@ -7,7 +7,7 @@ use crate::places::{Told, ToldOnce};
 use crate::report::{counts, ErrorOperand, Why};
 use crate::value::{elements, locate, Acc, Collector, Data, FlatArray, FlatValue, Sizes, Stack};
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Event, Progress};
+use diffeo_calculus::eval::{Event, Exceeded, Progress};
 use diffeo_calculus::prim::text::{self, TextResult};
 use diffeo_calculus::prim::{int, real, Comparison, IntOp, TextOp};
 use diffeo_calculus::show;
@@ -117,7 +117,10 @@ pub(super) fn apply(cx: &mut OpContext<'_>, op: &Op, args: Values) -> OpResults 
             }
             (Stop::Nan, []) => Err(Stopped::new(Why::Nan, [])),
             (Stop::Order, []) => Err(Stopped::new(Why::Order, [])),
-            (Stop::Fail(_) | Stop::Shape { .. } | Stop::Nan | Stop::Order, _) => Err(mistyped(op)),
+            (Stop::Room, []) => Err(Stopped::new(Why::Exceeded(Exceeded::Memory(usize::MAX)), [])),
+            (Stop::Fail(_) | Stop::Shape { .. } | Stop::Nan | Stop::Order | Stop::Room, _) => {
+                Err(mistyped(op))
+            }
         },
         Op::Trace(..) => match args.as_slice() {
             [FlatValue::Text(label), FlatValue::Text(value)] => {

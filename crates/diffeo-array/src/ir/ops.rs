@@ -298,6 +298,7 @@ operations! {
         [message: Text] { Op::Stop(Stop::Fail(message)) } = OpInfo::stops("fail");
         [] { Op::Stop(Stop::Nan) } = OpInfo::stops("fail_nan");
         [] { Op::Stop(Stop::Order) } = OpInfo::stops("fail_order");
+        [] { Op::Stop(Stop::Room) } = OpInfo::stops("fail_room");
         [label: Text, value: Text] { Op::Trace(label, value) } = OpInfo::prints("trace");
         [label: Text, step: Int, value: Real] { Op::Progress(label, step, value) }
             = OpInfo::prints("progress");

@@ -224,6 +224,7 @@ impl Lower<'_, '_> {
             }
             ir::Stop::Nan => self.raise(Raise::Nan, Vec::new()),
             ir::Stop::Order => self.raise(Raise::Order, Vec::new()),
+            ir::Stop::Room => self.raise(Raise::Memory, Vec::new()),
         }
     }
 }

@@ -681,7 +681,7 @@ impl Running {
 impl Failed {
     fn new(error: RuntimeError, rules: bool, printed: &Printed) -> Failed {
         match next(Some(&error), false, || rules) {
-            Next::Stands => Failed::Stopped(Box::new(error)),
+            Next::Stands | Next::Checkpoints => Failed::Stopped(Box::new(error)),
             Next::Evaluator(_) => Failed::Again(printed.most()),
             Next::Value(_) => Failed::Value(Box::new(error), printed.most()),
         }

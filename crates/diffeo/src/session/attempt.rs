@@ -5,7 +5,7 @@
 
 use super::Unsupported;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::RuntimeError;
+use diffeo_calculus::eval::{Exceeded, RuntimeError};
 use diffeo_lower::Refusal;
 
 /// The operations that the evaluator does in about a second.
@@ -15,6 +15,8 @@ pub(crate) const BRIEF: u64 = 16_000_000;
 pub(crate) enum Next {
     /// Nothing: what it gave stands.
     Stands,
+    /// Where loops were derived without checkpoints, code with checkpoints begins at the beginning.
+    Checkpoints,
     /// The evaluator begins at the beginning, and what it gives stands; why.
     Evaluator(Unsupported),
     /// The evaluator begins at the beginning. A value that it gives within [`BRIEF`] operations stands, else what compiled
@@ -37,6 +39,7 @@ pub(crate) fn next(
             let why = "its order depends on the run".to_string();
             Next::Evaluator(Refusal::Derivative(*span, why).into())
         }
+        ErrorKind::Exceeded(Exceeded::Memory(_)) => Next::Checkpoints,
         ErrorKind::Exceeded(_) => Next::Stands,
         // Which values vary, compiled code only knows of the ways that the program might go: it may have stopped in a rule
         // that the evaluator does not take.

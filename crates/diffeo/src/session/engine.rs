@@ -9,14 +9,16 @@ use super::Unsupported;
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::ir::Module;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Exceeded, Kinks, Machine, Options, RuntimeError, RuntimeWarning};
+use diffeo_calculus::eval::{
+    Exceeded, Kinks, Limits, Machine, Options, RuntimeError, RuntimeWarning,
+};
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::cranelift::MachineCode;
 use diffeo_codegen::engine::Cpu;
 use diffeo_codegen::low;
 use diffeo_lower::value::Layout;
-use diffeo_lower::{has_rules, LowerOptions, Lowered, Refusal};
+use diffeo_lower::{differentiates, has_rules, LowerOptions, Lowered, Refusal, Residuals};
 use diffeo_papers::engine::{self, TranslatingEngine};
 use diffeo_papers::trace::{TraceEvaluator, TraceOptions, TraceStop};
 use diffeo_papers::Delta;
@@ -270,9 +272,13 @@ impl How {
         global: GlobalId,
         arg: Option<Value>,
         once: &Once,
-        options: LowerOptions,
+        mut options: LowerOptions,
     ) -> Result<CompiledRun, Unsupported> {
         let kinks = options.kinks;
+        let given = arg.clone();
+        if options.residuals == Residuals::Any {
+            options.residuals = residuals(&once.limits);
+        }
         let mut times = Vec::new();
         let place = CacheEntry::of(program, global, options, self);
         let ran = match place.as_ref().and_then(CacheEntry::find) {
@@ -317,13 +323,28 @@ impl How {
         };
         let stopped = ran.result.as_ref().err();
         let done = match next(stopped, kinks, || has_rules(program, global)) {
-            Next::Stands => return Ok(CompiledRun::Ran(Box::new(ran))),
+            Next::Checkpoints
+                if options.residuals != Residuals::Checkpoints
+                    && differentiates(program, global) =>
+            {
+                once.again();
+                options.residuals = Residuals::Checkpoints;
+                return self.compiled(program, global, given, once, options);
+            }
+            Next::Stands | Next::Checkpoints => return Ok(CompiledRun::Ran(Box::new(ran))),
             Next::Evaluator(why) => CompiledRun::Not(why, Vec::new()),
             Next::Value(why) => CompiledRun::Stopped(why, Box::new(ran)),
         };
         once.again();
         Ok(done)
     }
+}
+
+/// The memory for the residuals of a loop: an eighth of what the run may take, as a power of two, so that code that was
+/// kept is found again.
+fn residuals(limits: &Limits) -> Residuals {
+    let most = limits.memory.map(|limit| (limit.bytes as u64 / 8).max(1));
+    most.map_or(Residuals::Any, |most| Residuals::Most(1 << most.ilog2()))
 }
 
 /// What takes longer to compile is kept.

@@ -1,11 +1,13 @@
 //! Residuals of loops: an array for each number and each box, of higher rank for arrays whose sizes are the same in all
 //! steps, and an array of boxes for everything else.
 
+use super::prepare::added;
 use super::scope::BackwardScope;
 use super::{box_type, Reverser};
-use crate::ir::{Atom, Block, BoxId, Carried, Elem, FlatTy, Op, SiteId, Stmt, Var};
+use crate::ad::Residuals;
+use crate::ir::{Atom, Block, BoxId, Carried, Elem, FlatTy, Op, Scalar, SiteId, Stmt, Stop, Var};
 use crate::opt::shapes::Size;
-use diffeo_calculus::prim::IntOp;
+use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
 use hashbrown::HashMap;
 
 /// The residuals of each step of a loop.
@@ -157,6 +159,7 @@ impl<'s> Reverser<'_, 's> {
         }
         let loops = filled(body);
         let steps = self.at_least_0(count, site, &mut before);
+        self.check_room(store, steps, site, &mut before);
         for (value, (elem, sizes)) in values.into_iter().zip(Self::elements(store)) {
             let rank = 1 + sizes.len() as u8;
             let ty = FlatTy::Array(elem, rank);
@@ -187,6 +190,39 @@ impl<'s> Reverser<'_, 's> {
             carried.push(self.carry_rows((ty, empty), (index, value), made, body, site));
         }
         (before, carried)
+    }
+
+    /// Stops the program before a loop that stands in no other if the arrays take more than the residuals of a loop may.
+    fn check_room(&mut self, store: &Store, steps: Var, site: SiteId, before: &mut Vec<Stmt>) {
+        let Residuals::Most(most) = self.cache.residuals else { return };
+        if self.scopes.iter().any(|scope| scope.steps.is_some()) {
+            return;
+        }
+        let rows: Vec<Vec<Atom>> =
+            Self::elements(store).into_iter().map(|(_, sizes)| sizes).collect();
+        let module = &*self.module;
+        let (stmts, _) = added(&mut self.vars, site, |b| {
+            let mut step = Atom::Real(0.0);
+            for sizes in rows {
+                let mut bytes = Atom::Real(8.0);
+                for size in sizes {
+                    let size = b.one(module, Op::ToReal(size));
+                    bytes = b.one(module, Op::Real(RealOp::Mul, vec![bytes, size]));
+                }
+                step = b.one(module, Op::Real(RealOp::Add, vec![step, bytes]));
+            }
+            let all = b.one(module, Op::ToReal(Atom::Var(steps)));
+            let all = b.one(module, Op::Real(RealOp::Mul, vec![all, step]));
+            let fits = Op::Compare(Comparison::Le, Scalar::Real, all, Atom::Real(most as f64));
+            let cond = b.one(module, fits);
+            let otherwise = b.block(|b| {
+                b.emit(module, Op::Stop(Stop::Room));
+                Vec::new()
+            });
+            b.emit(module, Op::If { cond, then: Block::default(), otherwise });
+        });
+        before.extend(stmts);
+        self.homes.resize(self.vars.len(), self.scopes.len() - 1);
     }
 
     /// Has the steps of a loop carry an array, into which each puts a value at its index. Where an inner loop `made`

@@ -1,6 +1,7 @@
 //! The gradient takes a bounded multiple of the operations of the program, and of the sizes.
 
-use super::support::{gradient, module, reals, run};
+use super::support::{gradient, gradient_with, module, numbers, reals, run};
+use diffeo_array::ad::Residuals;
 use diffeo_array::lint;
 use diffeo_array::value::FlatValue;
 
@@ -297,4 +298,78 @@ fn lists_that_are_read_many_times() {
            return m
          }",
     );
+}
+
+/// A loop that carries three numbers.
+const STATE: &str = "entry main
+    fn main(x: Real, n: Int) -> (Real) {
+        s: Real, u: Real, v: Real = for i < n with (a = x, b = 0.5, c = x) {
+            d: Real = real.sin(b)
+            e: Real = real.mul(a, d)
+            f: Real = real.cos(c)
+            g: Real = real.mul(e, f)
+            h: Real = real.add(g, x)
+            yield h, e, g
+        }
+        return s
+    }";
+
+/// The same as long as a number is below another one.
+const OPEN: &str = "entry main
+    fn main(x: Real, n: Int) -> (Real) {
+        s: Real, k: Int = while (a = x, i = 0) {
+            more: Bool = lt[Int](i, n)
+            yield more
+        } do {
+            b: Real = real.sin(a)
+            c: Real = real.add(b, x)
+            j: Int = int.add(i, 1)
+            yield c, j
+        }
+        return s
+    }";
+
+/// With checkpoints, each step is done once more.
+#[test]
+fn checkpoints_of_loops() {
+    for text in [STATE, OPEN] {
+        let source = module(text);
+        let made = |residuals| {
+            let mut made = source.clone();
+            gradient_with(&mut made, 1, residuals).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(lint(&made), Vec::<String>::new());
+            made
+        };
+        let (whole, cut) = (made(Residuals::Any), made(Residuals::Checkpoints));
+        for n in [0, 1, 2, 10, 1_000, 10_000, 100_000] {
+            let args = [FlatValue::Real(0.3), FlatValue::Int(n)];
+            let run = |module| run(module, &args).unwrap_or_else(|e| panic!("{:?}", e.kind));
+            let (_, first) = run(&source);
+            let (expected, all) = run(&whole);
+            let (found, with_checkpoints) = run(&cut);
+            let (found, expected) = (numbers(&found)[0], numbers(&expected)[0]);
+            // Segments add up what they add to the adjoints of what they use by themselves.
+            assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{found} {expected}");
+            let more = with_checkpoints as f64 - all as f64;
+            println!(
+                "{n}: {all} operations, {with_checkpoints} with checkpoints, {first} of values"
+            );
+            // A step, its test and what it keeps, and √(2 n) segments.
+            let bound = 3.0 * first as f64 + 100.0 * (2.0 * n as f64).sqrt() + 100.0;
+            assert!(
+                more <= bound,
+                "{more} operations more than {all}, {first} of values, {n} steps"
+            );
+        }
+    }
+}
+
+/// A loop stops the program before it takes more memory than it may.
+#[test]
+fn a_bound_on_residuals() {
+    let mut made = module(STATE);
+    gradient_with(&mut made, 1, Residuals::Most(1 << 20)).unwrap_or_else(|e| panic!("{e}"));
+    let run = |n| run(&made, &[FlatValue::Real(0.3), FlatValue::Int(n)]);
+    assert!(run(1_000).is_ok());
+    assert_eq!(run(1_000_000).unwrap_err().kind.code(), "out-of-memory");
 }

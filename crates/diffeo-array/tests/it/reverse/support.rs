@@ -1,6 +1,6 @@
 //! Gradients by reverse mode, and by differences.
 
-use diffeo_array::ad::{reverse, Deriver};
+use diffeo_array::ad::{reverse, Deriver, Residuals};
 use diffeo_array::build::Builder;
 use diffeo_array::ir::{Atom, Elem, FlatTy, FunctionId, Module, Op, SiteId};
 use diffeo_array::opt::optimise;
@@ -25,9 +25,20 @@ pub fn active(module: &Module, function: FunctionId) -> Vec<bool> {
 /// Makes a function of the parameters of another its entry: it gives the gradient of its weighted results, by calling
 /// the pullback so many times, and adding up.
 pub fn gradient(module: &mut Module, calls: usize) -> Result<(), String> {
+    gradient_with(module, calls, Residuals::Any)
+}
+
+/// The same, where loops may take so much memory for their residuals.
+pub fn gradient_with(
+    module: &mut Module,
+    calls: usize,
+    residuals: Residuals,
+) -> Result<(), String> {
     let function = module.entry;
     let active = active(module, function);
-    let made = reverse(module, &mut Deriver::default(), function, &active).map_err(|e| e.0)?;
+    let mut deriver = Deriver::default();
+    deriver.residuals = residuals;
+    let made = reverse(module, &mut deriver, function, &active).map_err(|e| e.0)?;
     let source = module.functions[function.0 as usize].clone();
     let boxed = |ty: &FlatTy| matches!(ty, FlatTy::Box(_) | FlatTy::Array(Elem::Box(_), _));
     if source.results.iter().zip(&made.active).any(|(ty, a)| *a && boxed(ty)) {
@@ -201,13 +212,15 @@ pub fn close(a: f64, b: f64) -> bool {
 }
 
 /// The gradient of a program is that of differences, before and after the passes of the optimiser, at the first and
-/// the second call of the pullback.
+/// the second call of the pullback, with checkpoints of loops and without.
 pub fn check(text: &str, args: &[FlatValue]) {
     let source = module(text);
     let expected = differences(&source, args).unwrap_or_else(|e| panic!("{:?}\n{text}", e.kind));
-    for calls in [1, 2] {
+    for (calls, residuals) in
+        [(1, Residuals::Any), (2, Residuals::Any), (1, Residuals::Checkpoints)]
+    {
         let mut made = source.clone();
-        gradient(&mut made, calls).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        gradient_with(&mut made, calls, residuals).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let violations = lint(&made);
         assert!(violations.is_empty(), "{violations:#?}\n{}", print(&made));
         for made in [made.clone(), optimise(made)] {
