@@ -324,10 +324,13 @@ impl ActivityWalk<'_> {
             let counts = match rule.decisions {
                 None => true,
                 Some((of, count)) => {
-                    let key = (of, decisive(solver.module, of, &active[..count]).into());
-                    let decides = solver.ask(&key).decides;
-                    solver.callers.entry(key).or_default().insert(self.key.clone());
-                    decides
+                    let keys = decisive(solver.module, of, &active[..count]);
+                    keys.into_iter().fold(true, |all, active| {
+                        let key = (of, active.into());
+                        let decides = solver.ask(&key).decides;
+                        solver.callers.entry(key).or_default().insert(self.key.clone());
+                        all && decides
+                    })
                 }
             };
             self.ruled |= counts;

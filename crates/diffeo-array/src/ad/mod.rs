@@ -118,8 +118,8 @@ pub struct Rule {
     pub function: FunctionId,
     /// The first parameter that belongs to the point.
     pub point: usize,
-    /// For a rule that counts only where this function decides by numbers that vary: the function, whose parameters, so
-    /// many, are the first ones here.
+    /// For a rule that counts only where this function decides by numbers that vary and by its argument: the function, whose
+    /// parameters, so many, are the first ones here. The last of these is the argument.
     pub decisions: Option<(FunctionId, usize)>,
 }
 
@@ -131,8 +131,8 @@ impl Deriver {
             None => true,
             Some(_) if !active.contains(&true) => false,
             Some((of, count)) => {
-                let active = decisive(module, of, &active[..count]);
-                activity(module, self, of, &active).decides
+                let keys = decisive(module, of, &active[..count]);
+                keys.iter().all(|active| activity(module, self, of, active).decides)
             }
         };
         counts.then_some(rule)
@@ -153,11 +153,17 @@ impl Deriver {
     }
 }
 
-/// Of all parameters of a function, those that vary, where these are the first of them and the others do not.
-fn decisive(module: &Module, function: FunctionId, first: &[bool]) -> Vec<bool> {
+/// Of all parameters of a function, those that vary, where these are the first of them and the others do not; and the last
+/// of these alone, the argument by which it is to decide, too.
+fn decisive(module: &Module, function: FunctionId, first: &[bool]) -> [Vec<bool>; 2] {
+    let count = module.functions[function.0 as usize].params.len();
     let mut active = first.to_vec();
-    active.resize(module.functions[function.0 as usize].params.len(), false);
-    active
+    active.resize(count, false);
+    let mut argument = vec![false; count];
+    if let Some(last) = first.len().checked_sub(1) {
+        argument[last] = true;
+    }
+    [active, argument]
 }
 
 /// A derivative that is not made, in words.
