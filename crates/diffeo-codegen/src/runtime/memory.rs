@@ -20,10 +20,12 @@ pub const CLASSES: usize = 32;
 const FIRST_CHUNK: usize = 1 << 16;
 /// … up to this.
 const LARGEST_CHUNK: usize = 1 << 22;
-/// So many large blocks are kept when they are free …
-const KEPT: usize = 8;
-/// … of at most so many bytes, each.
+/// So many large blocks are kept when they are free: the arrays of a tape that grows are as many …
+const KEPT: usize = 32;
+/// … of at most so many bytes, each …
 const LARGEST_KEPT: usize = 8 << 20;
+/// … and together.
+const ALL_KEPT: usize = 64 << 20;
 /// The index of [`Layout::Plain`], [`Layout::Text`] and [`Layout::References`] in every module.
 pub const PLAIN: usize = 0;
 /// See [`PLAIN`].
@@ -77,7 +79,7 @@ pub struct Memory {
     chunks: Vec<(NonNull<u8>, alloc::Layout)>,
     large: *mut Large,
     /// Large blocks that are free, the latest last: what a loop makes and drops in each step needs the system once.
-    kept: Vec<*mut u8>,
+    kept: Vec<(*mut u8, usize)>,
     /// How many blocks there are.
     live: usize,
     /// How many there ever were.
@@ -301,23 +303,37 @@ impl Memory {
         }
     }
 
-    /// A free block that is large enough, and not much larger.
+    /// Of the free blocks that are large enough, and not much larger, the smallest.
     fn take_kept(&mut self, whole: usize) -> Option<*mut u8> {
-        // SAFETY: before a large block stands `Large`.
-        let large = |block: *mut u8| unsafe { block.sub(GRAIN).cast::<Large>().read() };
-        let fits =
-            |block: &*mut u8| (whole..=whole.saturating_mul(2)).contains(&large(*block).size);
-        let at = self.kept.iter().rposition(fits)?;
-        let block = self.kept.remove(at);
-        let Large { start, size, .. } = large(block);
-        // SAFETY: what is kept is not in the list.
-        unsafe { self.enlist(block, start, size) };
+        let sizes = whole..=whole.saturating_mul(2);
+        let kept = self.kept.iter().enumerate().rev();
+        let (at, _) = kept
+            .filter(|(_, (_, size))| sizes.contains(size))
+            .min_by_key(|(_, (_, size))| *size)?;
+        let (block, _) = self.kept.remove(at);
+        // SAFETY: before a large block stands `Large`; what is kept is not in the list.
+        unsafe {
+            let Large { start, size, .. } = block.sub(GRAIN).cast::<Large>().read();
+            self.enlist(block, start, size);
+        }
         Some(block)
+    }
+
+    /// Keeps a large block that is free, if it is not too large, and of the others so many, the latest.
+    fn keep(&mut self, block: *mut u8, size: usize) {
+        self.kept.push((block, size));
+        let mut all = 0;
+        let fits = |(_, size): &&(*mut u8, usize)| {
+            all += *size;
+            *size <= LARGEST_KEPT && all <= ALL_KEPT
+        };
+        let but = self.kept.iter().rev().take(KEPT).take_while(fits).count();
+        self.free_kept(but);
     }
 
     /// Gives all free large blocks back but for the latest ones.
     fn free_kept(&mut self, but: usize) {
-        for block in self.kept.drain(..self.kept.len().saturating_sub(but)) {
+        for (block, _) in self.kept.drain(..self.kept.len().saturating_sub(but)) {
             // SAFETY: before a large block stands `Large`, which says how it was allocated; nothing refers to it.
             unsafe {
                 let large = block.sub(GRAIN).cast::<Large>().read();
@@ -341,7 +357,7 @@ impl Memory {
             return;
         }
         // SAFETY: before a large block stands `Large`, whose neighbours in the list are live or null.
-        unsafe {
+        let whole = unsafe {
             let large = block.sub(GRAIN).cast::<Large>().read();
             if large.previous.is_null() {
                 self.large = large.next;
@@ -351,9 +367,9 @@ impl Memory {
             if !large.next.is_null() {
                 (*large.next).previous = large.previous;
             }
-        }
-        self.kept.push(block);
-        self.free_kept(if size > LARGEST_KEPT { 0 } else { KEPT });
+            large.size
+        };
+        self.keep(block, whole);
     }
 
     /// A box of this layout with a count of one; its fields are not set.
