@@ -4,7 +4,9 @@ use super::block::Given;
 use super::emit::{counted, elem_ty, element, layout, width, ArrayParts};
 use super::function::Lower;
 use super::helpers::Helper;
+use super::uses::var;
 use crate::low::{Address, Compare, LowTy, Operand, Reg, Runtime, Stmt};
+use diffeo_array::ir::walk::makes_room;
 use diffeo_array::ir::{Atom, Elem, FlatTy, Var};
 
 /// The words of the array without elements of a rank: the sizes of rows are not determined.
@@ -243,6 +245,9 @@ impl Lower<'_, '_> {
     /// One array after the other: in place if `owned` is the only reference and there is room.
     pub fn append(&mut self, a: &Atom, b: &Atom, owned: bool) -> Vec<Operand> {
         let (elem, _) = self.array_ty(a);
+        // Of what is not read before it is written there is nothing to copy.
+        let made = var(b).and_then(|v| self.scan.def[v.0 as usize]);
+        let room = made.is_some_and(|(stmt, _)| makes_room(&stmt.op));
         let (mut a, b) = (self.array(a), self.array(b));
         let [used, more] = [&a, &b].map(|array| {
             let count = self.product(&array.sizes);
@@ -254,8 +259,10 @@ impl Lower<'_, '_> {
         let grown = self.help(helper, vec![block, a.data, used.1, more.1]);
         let [block, data] = grown[..] else { return Vec::new() };
         self.check_memory(block);
-        let to = self.offset(element(data, used.0, width(elem)));
-        self.copy_elements(to, b.data, more.0, elem);
+        if !room {
+            let to = self.offset(element(data, used.0, width(elem)));
+            self.copy_elements(to, b.data, more.0, elem);
+        }
         (a.block, a.data) = (block, data);
         a.sizes[0] = self.add(a.sizes[0], b.sizes[0]);
         self.determine(&mut a.sizes, &b.sizes);
