@@ -97,6 +97,9 @@ pub struct Deriver {
     /// Of functions, what the adjoints of results are.
     sources: reverse::Sources,
     open_reverses: HashMap<reverse::ReverseRequest, reverse::OpenReverse>,
+    /// The recursions that functions belong to, and the tapes of these by their first function.
+    recursions: HashMap<FunctionId, reverse::Recursion>,
+    tapes: HashMap<FunctionId, reverse::Tape>,
     /// How often a function was derived.
     names: HashMap<FunctionId, u32>,
     /// The shadows of types of boxes, by order.
@@ -145,6 +148,8 @@ impl Deriver {
         self.slopes.clear();
         self.reverses.clear();
         self.sources = reverse::Sources::default();
+        self.recursions.clear();
+        self.tapes.clear();
     }
 
     fn indices(&mut self, orders: Orders) -> Rc<Indices> {

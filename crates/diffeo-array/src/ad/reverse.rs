@@ -28,6 +28,7 @@
 //! | `control.rs` | branches and loops |
 //! | `forwards.rs` | backward parts of loops that go forwards |
 //! | `store.rs` | residuals of loops |
+//! | `tape.rs` | residuals of recursion |
 //! | `prepare.rs` | rewrites before reverse mode |
 //! | `segments.rs` | checkpoints of loops |
 
@@ -44,6 +45,7 @@ mod sources;
 mod sparse_adjoints;
 mod statement;
 mod store;
+mod tape;
 
 use super::{activity, words, Activity, Deriver, Unsupported};
 use crate::build::Builder;
@@ -62,6 +64,7 @@ use plan::{AccumulatorSource, AdjointPlan};
 use scope::BackwardScope;
 pub(super) use sources::Sources;
 use std::rc::Rc;
+pub(super) use tape::{Recursion, Tape};
 
 /// More residuals than these are put into a box.
 const MOST_RESIDUALS: usize = 32;
@@ -80,6 +83,9 @@ pub struct Reverse {
     pub residuals: Vec<FlatTy>,
     /// The parameter that each residual is, if it is one.
     same: Vec<Option<usize>>,
+    /// In a recursion: its first function, and the forward part that goes on with a tape. Its residuals are the parameters
+    /// that are inherited, a position and the arrays of the tape; it gives the position.
+    taped: Option<(FunctionId, FunctionId)>,
 }
 
 /// A derivative in reverse mode that a caller needs.
@@ -114,8 +120,8 @@ fn varying(params: &[ParamUse]) -> Box<[bool]> {
 pub(super) struct OpenReverse {
     forward: FunctionId,
     back: FunctionId,
-    /// The type of its residuals, once it has called itself.
-    boxed: Option<BoxId>,
+    /// What calls of it find, if it belongs to a recursion.
+    made: Option<Reverse>,
 }
 
 /// The forward and the backward part of a function of whose parameters these vary.
@@ -133,6 +139,7 @@ pub fn reverse(
     let request =
         ReverseRequest { function, params: active.iter().map(param).collect(), result_bags };
     segments::segment(module, cache, function);
+    tape::find_recursions(module, cache, function);
     on_large_stack(|| derive(module, cache, &request))
 }
 
@@ -153,7 +160,7 @@ fn derive(
     let activity = activity(module, cache, function, &varying(&request.params));
     let face = ActiveInterface::new(module, cache, request, activity.results.clone())?;
     if cache.open_reverses.contains_key(request) {
-        return Ok(call_open(module, cache, request, &face));
+        return Ok(call_open(module, cache, request, &face, &[]));
     }
     let source = module.functions[function.0 as usize].clone();
     let plan = AdjointPlan::new(module, cache, &source, &activity, &request.params);
@@ -162,12 +169,25 @@ fn derive(
     }
     let forward = declare(module, &source, "fwd");
     let back = declare(module, &source, "back");
-    cache.open_reverses.insert(request.clone(), OpenReverse { forward, back, boxed: None });
+    cache.open_reverses.insert(request.clone(), OpenReverse { forward, back, made: None });
+    let recursion = cache.recursions.get(&function).cloned();
+    if let Some(recursion) = &recursion {
+        let kept = |i: usize| match face.params[i] {
+            FlatTy::Real | FlatTy::Int | FlatTy::Bool | FlatTy::Text => true,
+            FlatTy::Array(..) | FlatTy::Box(_) | FlatTy::Acc(_) | FlatTy::Stack(_) => {
+                request.params[i].kept && plan.keeps(source.params[i])
+            }
+        };
+        let all = 0..source.params.len();
+        let inherited: Vec<usize> = all.filter(|i| recursion.inherited[*i] && kept(*i)).collect();
+        call_open(module, cache, request, &face, &inherited);
+    }
     let accumulates = source
         .vars
         .iter()
         .zip(&activity.varied)
         .any(|(info, varies)| *varies && matches!(info.ty, FlatTy::Acc(_)));
+    let tape = recursion.as_ref().map(|recursion| tape::tape(module, cache, recursion.of));
     let reverser = Reverser {
         accumulates,
         homes: vec![0; source.vars.len()],
@@ -187,16 +207,29 @@ fn derive(
         uses: uses(&source),
         chosen: HashMap::new(),
         lost: false,
+        recursion: recursion.map(|recursion| recursion.of),
+        tape,
+        tape_back: None,
     };
     let made = reverser.function(&source, request, &face);
-    cache.open_reverses.remove(request);
+    let open = cache.open_reverses.remove(request);
     let (forward_part, back_part, residuals) = made?;
-    let kept = &forward_part.body.results[source.results.len()..];
-    let param = |kept: &Atom| source.params.iter().position(|v| Atom::Var(*v) == *kept);
-    let same = kept.iter().map(param).collect();
-    complete(module, forward, forward_part);
+    let reverse = match open.and_then(|open| open.made) {
+        Some(made) => {
+            if let Some((_, taped)) = made.taped {
+                complete(module, taped, forward_part);
+            }
+            made
+        }
+        None => {
+            let kept = &forward_part.body.results[source.results.len()..];
+            let param = |kept: &Atom| source.params.iter().position(|v| Atom::Var(*v) == *kept);
+            let same = kept.iter().map(param).collect();
+            complete(module, forward, forward_part);
+            Reverse { forward, back, active: face.active, residuals, same, taped: None }
+        }
+    };
     complete(module, back, back_part);
-    let reverse = Reverse { forward, back, active: face.active, residuals, same };
     cache.reverses.insert(request.clone(), reverse.clone());
     Ok(reverse)
 }
@@ -312,31 +345,52 @@ fn complete(module: &mut Module, id: FunctionId, made: Function) {
     slot.body = made.body;
 }
 
-/// A call of a function that is being derived: its residuals are in a box.
+/// What calls of a function that is being derived find: it has a tape, and these parameters are inherited, if this was not
+/// decided before.
 fn call_open(
     module: &mut Module,
     cache: &mut Deriver,
     request: &ReverseRequest,
     face: &ActiveInterface,
+    inherited: &[usize],
 ) -> Reverse {
-    let name = module.functions[request.function.0 as usize].name.clone();
-    let next = BoxId(module.boxes.len() as u32);
-    let open = cache.open_reverses.get_mut(request);
-    let (forward, back, boxed) = match open {
-        Some(open) => (open.forward, open.back, *open.boxed.get_or_insert(next)),
-        None => (request.function, request.function, next),
+    let function = request.function;
+    let of = cache.recursions.get(&function).map_or(function, |recursion| recursion.of);
+    let (forward, back) = match cache.open_reverses.get(request) {
+        Some(OpenReverse { made: Some(made), .. }) => return made.clone(),
+        Some(open) => (open.forward, open.back),
+        None => (function, function),
     };
-    if boxed == next {
-        box_type(module, &name);
-        let residual = FlatTy::Box(boxed);
-        let results = face.results.iter().cloned().chain([residual.clone()]).collect();
-        declare_types(module, forward, &face.params, results);
-        let params: Vec<FlatTy> =
-            [residual].into_iter().chain(face.adjoints.iter().cloned()).collect();
-        declare_types(module, back, &params, face.given.clone());
+    let tape = tape::tape(module, cache, of);
+    let source = module.functions[function.0 as usize].clone();
+    let taped = declare(module, &source, "fwd.tape");
+    let residuals: Vec<FlatTy> =
+        inherited.iter().map(|i| face.params[*i].clone()).chain(tape.types()).collect();
+    let types = |first: &[FlatTy], rest: &[FlatTy]| [first, rest].concat();
+    let given = types(&face.results, &types(&[FlatTy::Int], &tape.types()));
+    declare_types(module, taped, &types(&face.params, &tape.types()), given);
+    declare_types(module, back, &types(&residuals, &face.adjoints), face.given.clone());
+    // From outside it begins with an empty tape.
+    let mut b = Builder::new(SiteId(0));
+    let params: Vec<Atom> = face.params.iter().map(|ty| b.param(ty.clone(), None)).collect();
+    let empty = tape.empty().map(|op| b.one(module, op));
+    let args = params.iter().cloned().chain([Atom::Int(0)]).chain(empty).collect();
+    let mut results = b.emit(module, Op::Call(taped, args));
+    let rest = results.split_off(face.results.len().min(results.len()));
+    results.extend(inherited.iter().map(|i| params[*i].clone()));
+    // The position is one that was given, and where the tape ends nobody asks any more.
+    results.extend(rest.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, atom)| atom.clone()));
+    if let Ok(made) = b.finish("", results) {
+        complete(module, forward, made);
     }
-    let residuals = vec![FlatTy::Box(boxed)];
-    Reverse { forward, back, active: face.active.clone(), residuals, same: vec![None] }
+    module.functions[forward.0 as usize].shown = Name::from("");
+    let same = inherited.iter().map(|i| Some(*i)).chain([None; tape::PARTS]).collect();
+    let active = face.active.clone();
+    let made = Reverse { forward, back, active, residuals, same, taped: Some((of, taped)) };
+    if let Some(open) = cache.open_reverses.get_mut(request) {
+        open.made = Some(made.clone());
+    }
+    made
 }
 
 fn declare_types(module: &mut Module, id: FunctionId, params: &[FlatTy], results: Vec<FlatTy>) {
@@ -389,6 +443,11 @@ struct Reverser<'m, 's> {
     wholes: HashMap<Option<Var>, Atom>,
     /// Whether the accumulator of an array that has none was asked for.
     lost: bool,
+    /// The first function of the recursion that the function belongs to; its tape, and the arrays of that in the
+    /// backward part.
+    recursion: Option<FunctionId>,
+    tape: Option<Tape>,
+    tape_back: Option<[Var; tape::PARTS - 1]>,
 }
 
 impl<'s> Reverser<'_, 's> {
@@ -400,6 +459,15 @@ impl<'s> Reverser<'_, 's> {
     ) -> Result<(Function, Function, Vec<FlatTy>), Unsupported> {
         self.check_types()?;
         self.open(source.params.clone(), &source.body);
+        let open = self.cache.open_reverses.get(request).and_then(|open| open.made.as_ref());
+        let inherited: Vec<usize> =
+            open.map_or(Vec::new(), |made| made.same.iter().copied().flatten().collect());
+        let mut handed: Vec<Var> = Vec::new();
+        for param in inherited.iter().map(|i| source.params[*i]) {
+            let var = self.copied(param);
+            self.top().known.insert(param, Atom::Var(var));
+            handed.push(var);
+        }
         let mut params = Vec::new();
         let mut bars = Vec::new();
         let mut adjoints = face.adjoints.iter();
@@ -449,13 +517,32 @@ impl<'s> Reverser<'_, 's> {
         let stored: Vec<Var> = scope.stored.iter().map(|(v, _)| *v).collect();
         let types: Vec<FlatTy> =
             stored.iter().map(|v| self.vars[v.0 as usize].ty.clone()).collect();
-        let mut boxed = self.cache.open_reverses.get(request).and_then(|open| open.boxed);
-        if stored.len() > MOST_RESIDUALS {
-            boxed = boxed.or_else(|| Some(box_type(self.module, &source.name)));
-        }
+        let taped = self.cache.open_reverses.get(request).and_then(|open| open.made.clone());
+        let boxed = stored.len() > MOST_RESIDUALS && taped.is_none();
         let mut body = Block { stmts, results: Vec::new() };
         let mut unpacking = Vec::new();
-        let residuals = if let Some(id) = boxed {
+        let mut forward_params = source.params.clone();
+        let residuals = if let Some(Reverse { taped: Some((of, _)), residuals, .. }) = taped {
+            let tape = tape::tape(self.module, self.cache, of);
+            self.tape = Some(tape);
+            let record = self.record(&scope.stored, SiteId(0));
+            body.stmts.extend(record.put);
+            unpacking = record.get;
+            let (before, after) = tape::thread(self.module, &mut self.vars, tape, &mut body);
+            forward_params.extend(before);
+            results.push(record.position);
+            results.extend(after);
+            // Where nothing is kept, nobody asks for the position.
+            handed.push(if scope.stored.is_empty() {
+                self.back.var(FlatTy::Int, None)
+            } else {
+                record.at
+            });
+            handed.extend(self.tape_arrays());
+            params.splice(0..0, handed);
+            residuals
+        } else if boxed {
+            let id = box_type(self.module, &source.name);
             self.module.boxes[id.0 as usize].variants[0].fields = types;
             let object = self.forward_var(FlatTy::Box(id), Some("kept".into()), 0);
             let fields = stored.iter().map(|v| Atom::Var(*v)).collect();
@@ -488,8 +575,12 @@ impl<'s> Reverser<'_, 's> {
                 body,
             }
         };
-        let types = source.results.iter().chain(&residuals).cloned().collect();
-        let forward = function(self.vars, source.params.clone(), types, body);
+        let mut types = source.results.clone();
+        match self.tape {
+            Some(tape) => types.extend([FlatTy::Int].into_iter().chain(tape.types())),
+            None => types.extend(residuals.iter().cloned()),
+        }
+        let forward = function(self.vars, forward_params, types, body);
         let code = scope.with_head(unpacking, code);
         let made = self.back.finish("", given.clone()).map_err(Unsupported)?;
         let back =

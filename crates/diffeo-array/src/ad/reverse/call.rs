@@ -34,7 +34,13 @@ impl<'s> Reverser<'_, 's> {
             self.call_back(&made, kept, bars, args, &active);
             return Ok(vec![stmt.clone()]);
         }
-        let (kept, atoms) = self.residuals(&made, args);
+        let (forward, kept, atoms) = match self.on_tape(&made, args) {
+            Some((forward, position, atoms)) => (forward, vec![position], atoms),
+            None => {
+                let (kept, atoms) = self.residuals(&made, args);
+                (made.forward, kept, atoms)
+            }
+        };
         let bars = self.result_bars(&stmt.results, &made.active);
         let mut passed = active.to_vec();
         for ((arg, given), passed) in args.iter().zip(&given).zip(&mut passed) {
@@ -47,8 +53,23 @@ impl<'s> Reverser<'_, 's> {
         }
         self.call_back(&made, atoms, bars, args, &passed);
         let results = stmt.results.iter().copied().chain(kept).collect();
-        let op = Op::Call(made.forward, args.to_vec());
+        let op = Op::Call(forward, args.to_vec());
         Ok(vec![Stmt { results, op, site: stmt.site }])
+    }
+
+    /// A call within a recursion: the forward part that goes on with the tape, the variable of its position there, and
+    /// the residuals in the backward part.
+    fn on_tape(&mut self, made: &Reverse, args: &[Atom]) -> Option<(FunctionId, Var, Vec<Atom>)> {
+        let (of, forward) = made.taped.filter(|_| self.top().tape)?;
+        if self.recursion != Some(of) {
+            return None;
+        }
+        let position = self.forward_var(FlatTy::Int, None, self.scopes.len() - 1);
+        let mut atoms: Vec<Atom> =
+            made.same.iter().flatten().map(|param| self.primal(&args[*param])).collect();
+        atoms.push(self.primal(&Atom::Var(position)));
+        atoms.extend(self.tape_arrays().map(Atom::Var));
+        Some((forward, position, atoms))
     }
 
     /// The parts of a function that is called with these arguments, with adjoints for these variables.

@@ -89,13 +89,19 @@ impl<'s> Reverser<'_, 's> {
                     None => self.flow(*v, last),
                 }
             }
-            let stmts = self.block(block, &[])?;
+            let mut stmts = self.block(block, &[])?;
             let (mut scope, code) = self.close();
             slots = scope.slots.take().unwrap_or_default();
-            made.push((stmts, scope, code));
+            let record = self.record(&scope.stored, stmt.site);
+            stmts.extend(record.put);
+            made.push((stmts, scope, code, (record.position, record.at, record.get)));
         }
-        let scopes: Vec<&BackwardScope<'_>> = made.iter().map(|(_, scope, _)| scope).collect();
+        let scopes: Vec<&BackwardScope<'_>> = made.iter().map(|(_, scope, ..)| scope).collect();
         let outer = self.targets(&scopes);
+        let kept = scopes.iter().any(|scope| !scope.stored.is_empty());
+        let home = self.scopes.len() - 1;
+        let position = kept.then(|| self.forward_var(FlatTy::Int, None, home));
+        let read = position.map(|v| self.primal(&Atom::Var(v)));
         let (mut forward, mut back) = (Vec::new(), Vec::new());
         let mut before = Vec::new();
         for target in &outer {
@@ -104,13 +110,20 @@ impl<'s> Reverser<'_, 's> {
                 AdjointTarget::Whole(_) | AdjointTarget::Field(..) => None,
             });
         }
-        for ((stmts, mut scope, code), block) in made.into_iter().zip(blocks) {
+        for ((stmts, mut scope, code, (given, at, mut first)), block) in
+            made.into_iter().zip(blocks)
+        {
+            if let (Some(read), false) = (&read, scope.stored.is_empty()) {
+                let op = Op::IntFits(IntOp::Add, vec![read.clone(), Atom::Int(0)]);
+                first.insert(0, Stmt { results: vec![at], op, site: stmt.site });
+            }
             let mut results = block.results.clone();
             for (i, slot) in slots.iter().enumerate() {
                 let held = scope.filled.iter().find(|(filled, _)| *filled == i);
                 let unused = || Atom::Unused(self.vars[slot.0 as usize].ty.clone());
                 results.push(held.map_or_else(unused, |(_, v)| Atom::Var(*v)));
             }
+            results.extend(position.map(|_| given));
             forward.push(Block { stmts, results });
             self.back.open();
             let mut results = Vec::new();
@@ -129,7 +142,7 @@ impl<'s> Reverser<'_, 's> {
             }
             let mut code = code;
             code.extend(self.back.close(Vec::new()).stmts);
-            back.push(Block { stmts: scope.with_head(Vec::new(), code), results });
+            back.push(Block { stmts: scope.with_head(first, code), results });
         }
         let (mut forward, mut back) = (forward.into_iter(), back.into_iter());
         let mut next = || (forward.next().unwrap_or_default(), back.next().unwrap_or_default());
@@ -166,7 +179,7 @@ impl<'s> Reverser<'_, 's> {
                 AdjointTarget::Field(v, tag, place) => self.add_field(v, (tag, place), bar),
             }
         }
-        let results = stmt.results.iter().copied().chain(slots).collect();
+        let results = stmt.results.iter().copied().chain(slots).chain(position).collect();
         Ok(vec![Stmt { results, op: forward, site: stmt.site }])
     }
 
@@ -507,6 +520,7 @@ impl<'s> Reverser<'_, 's> {
         }
         let steps = self.primal(count);
         let at = self.open_loop(Some(index), &[], body);
+        self.top().tape = false;
         self.top().steps = Some(count.clone());
         for (acc, last) in accs.into_iter().zip(&body.results) {
             let Some((v, acc)) = acc.filter(|_| self.varies(last)) else { continue };
@@ -561,6 +575,7 @@ impl<'s> Reverser<'_, 's> {
         }
         let steps = self.primal(count);
         let at = self.open_loop(Some(index), &[], body);
+        self.top().tape = false;
         self.top().steps = Some(count.clone());
         for (bar, last) in bars.into_iter().zip(&body.results) {
             if let Some(bar) = bar {
@@ -682,6 +697,7 @@ impl<'s> Reverser<'_, 's> {
         let steps = self.one(Op::IntFits(IntOp::Min, vec![count, Atom::Int(1)]));
         let mut at = self.open_loop(Some(index), &[], body);
         at.step = step.clone();
+        self.top().tape = false;
         self.top().known.insert(index, step);
         self.top().steps = Some(Atom::Int(1));
         self.add_bar(&body.results[0], bar);

@@ -52,6 +52,8 @@ pub(super) struct BackwardScope<'s> {
     pub storages: HashMap<Var, Atom>,
     /// Whether it uses accumulators.
     pub effects: bool,
+    /// Whether its steps hand the tape of a recursion on.
+    pub tape: bool,
 }
 
 impl BackwardScope<'_> {
@@ -94,7 +96,8 @@ impl<'s> Reverser<'_, 's> {
     /// Opens a region that binds these variables, for the statements of a block of the program.
     pub fn open(&mut self, binders: impl IntoIterator<Item = Var>, block: &'s Block) {
         let depth = self.scopes.len();
-        let mut scope = BackwardScope::default();
+        let tape = self.scopes.last().map_or(self.tape.is_some(), |outer| outer.tape);
+        let mut scope = BackwardScope { tape, ..BackwardScope::default() };
         for v in binders {
             self.homes[v.0 as usize] = depth;
         }
@@ -175,6 +178,26 @@ impl<'s> Reverser<'_, 's> {
         self.keep(v, depth)
     }
 
+    /// As [`Reverser::primal`], for a statement of the region at this depth. What a step has to keep on a tape is kept by
+    /// the branch that needs it: the others put nothing there.
+    pub fn primal_at(&mut self, atom: &Atom, depth: usize) -> Atom {
+        let Atom::Var(v) = atom else { return atom.clone() };
+        let home = self.homes[v.0 as usize];
+        let mut known = self.scopes[home..=depth].iter().filter_map(|scope| scope.known.get(v));
+        if let Some(known) = known.next() {
+            return known.clone();
+        }
+        let step = &self.scopes[home];
+        if step.tape && step.slots.is_none() && home > 0 {
+            let made = step.definitions.get(v).is_some_and(|stmt| self.recomputes(&stmt.op, home));
+            let branch = (home + 1..=depth).find(|i| self.scopes[*i].slots.is_some());
+            if let Some(branch) = branch.filter(|_| !made) {
+                return self.keep_in_branch(*v, branch);
+            }
+        }
+        self.primal_var(*v)
+    }
+
     /// Computes a statement of a region again.
     fn recompute(&mut self, stmt: &Stmt, depth: usize) {
         if has_regions(&stmt.op) {
@@ -187,7 +210,7 @@ impl<'s> Reverser<'_, 's> {
             }
             op => op.clone(),
         };
-        operands_mut(&mut op, |atom| *atom = self.primal(atom));
+        operands_mut(&mut op, |atom| *atom = self.primal_at(atom, depth));
         let results: Vec<Var> = stmt.results.iter().map(|v| self.copied(*v)).collect();
         for (v, new) in stmt.results.iter().zip(&results) {
             self.scopes[depth].known.insert(*v, Atom::Var(*new));
@@ -214,13 +237,19 @@ impl<'s> Reverser<'_, 's> {
 
     /// Has a value kept by the region that defines it.
     fn keep(&mut self, v: Var, depth: usize) -> Atom {
-        if self.scopes[depth].slots.is_some() {
+        if self.scopes[depth].slots.is_some() && !self.has_record(depth) {
             return self.keep_in_branch(v, depth);
         }
         let var = self.copied(v);
         self.scopes[depth].known.insert(v, Atom::Var(var));
         self.scopes[depth].stored.push((v, var));
         Atom::Var(var)
+    }
+
+    /// Whether a branch puts what it keeps on the tape itself: there are only branches around it.
+    fn has_record(&self, depth: usize) -> bool {
+        let mut scopes = self.scopes[1..=depth].iter();
+        scopes.all(|scope| scope.tape && scope.slots.is_some())
     }
 
     fn keep_in_branch(&mut self, v: Var, depth: usize) -> Atom {
@@ -255,12 +284,37 @@ impl<'s> Reverser<'_, 's> {
             | Op::Get(array, _)
             | Op::Slice { array, .. }
             | Op::Reshape(array, _) => self.obtains(array, depth),
+            Op::Field { object, .. } | Op::Tag(object) => self.has_object(object),
+            Op::If { then, otherwise, .. } => self.chooses_object([then, otherwise], op),
             // Elsewhere than in loops, to keep what is there costs nothing; in one loop, to keep a number costs little.
             Op::Elements(..) => self.loops(depth) > 0,
             Op::Build { body, .. } => self.loops(depth) > 0 && self.is_cheap(body, op, depth),
             Op::Reduce { body, .. } => self.loops(depth) > 1 && self.is_cheap(body, op, depth),
             _ => false,
         }
+    }
+
+    /// Whether the backward part has a box without keeping it: what is inherited, or a field of it.
+    fn has_object(&self, object: &Atom) -> bool {
+        let Atom::Var(v) = object else { return false };
+        let scope = &self.scopes[self.homes[v.0 as usize]];
+        let definition = scope.definitions.get(v).map(|stmt| &stmt.op);
+        scope.known.contains_key(v)
+            || matches!(definition, Some(Op::Field { object, .. }) if deep(|| self.has_object(object)))
+    }
+
+    /// Whether a branch of a recursion only chooses between boxes that the backward part has, and numbers.
+    fn chooses_object(&self, arms: [&Block; 2], op: &Op) -> bool {
+        let cheap =
+            |stmt: &Stmt| is_simple(&stmt.op) || matches!(stmt.op, Op::Field { .. } | Op::Tag(_));
+        let there = |v: &Var| match self.vars[v.0 as usize].ty {
+            FlatTy::Real | FlatTy::Int | FlatTy::Bool => true,
+            FlatTy::Box(_) => self.has_object(&Atom::Var(*v)),
+            FlatTy::Text | FlatTy::Array(..) | FlatTy::Acc(_) | FlatTy::Stack(_) => false,
+        };
+        self.tape.is_some()
+            && arms.iter().all(|arm| arm.stmts.iter().all(cheap))
+            && free(op).iter().all(there)
     }
 
     /// How many loops there are around what a region defines.
@@ -569,7 +623,7 @@ impl<'s> Reverser<'_, 's> {
 }
 
 /// Whether an operation is one of numbers.
-fn is_simple(op: &Op) -> bool {
+pub(super) fn is_simple(op: &Op) -> bool {
     row(op).group == Group::Scalar || matches!(op, Op::Constant(_))
 }
 

@@ -203,13 +203,21 @@ impl<'s> Reverser<'_, 's> {
         };
         let wanted: Vec<bool> = args.iter().map(|arg| self.varies(arg)).collect();
         let needed = needed(op, &wanted);
+        let depth = self.scopes.len() - 1;
         let mut operands = Vec::with_capacity(args.len());
         for (i, arg) in args.iter().enumerate() {
             let needs = needed[i] || !matches!(arg, Atom::Var(_));
-            operands.push(if needs { self.primal(arg) } else { Atom::Unused(FlatTy::Real) });
+            operands.push(if needs {
+                self.primal_at(arg, depth)
+            } else {
+                Atom::Unused(FlatTy::Real)
+            });
         }
-        let value =
-            if needed[2] { self.primal(&Atom::Var(result)) } else { Atom::Unused(FlatTy::Real) };
+        let value = if needed[2] {
+            self.primal_at(&Atom::Var(result), depth)
+        } else {
+            Atom::Unused(FlatTy::Real)
+        };
         let mapped = match op {
             Op::Real(op, _) => Op::Real(*op, operands),
             _ => Op::PowInt(operands[0].clone(), operands[1].clone()),

@@ -1,8 +1,9 @@
 //! Residuals of loops: an array for each number and each box, of higher rank for arrays whose sizes are the same in all
-//! steps, and an array of boxes for everything else.
+//! steps, and an array of boxes for everything else. In a recursion the numbers are on its tape.
 
 use super::prepare::added;
 use super::scope::BackwardScope;
+use super::tape::LoopSlots;
 use super::{box_type, Reverser};
 use crate::ad::Residuals;
 use crate::ir::{Atom, Block, BoxId, Carried, Elem, FlatTy, Op, Scalar, SiteId, Stmt, Stop, Var};
@@ -12,6 +13,8 @@ use hashbrown::HashMap;
 
 /// The residuals of each step of a loop.
 pub(super) struct Store {
+    /// Numbers on the tape of a recursion.
+    slots: Option<LoopSlots>,
     /// Elements of arrays, or rows of these sizes: variables of the forward and the backward part.
     elements: Vec<(Var, Var, Elem, Vec<Atom>)>,
     /// Fields of a box.
@@ -25,7 +28,11 @@ impl<'s> Reverser<'_, 's> {
     /// runs, arrays of one size become rows; else each step keeps a box.
     pub fn store(&mut self, scope: &BackwardScope<'_>, count: Option<&Atom>) -> Store {
         let (mut elements, mut others) = (Vec::new(), Vec::new());
+        let slots = self.loop_slots(scope, count);
         for (v, var) in &scope.stored {
+            if slots.is_some() && self.number((*v, *var)).is_some() {
+                continue;
+            }
             match self.vars[v.0 as usize].ty {
                 FlatTy::Real => elements.push((*v, *var, Elem::Real, Vec::new())),
                 FlatTy::Int => elements.push((*v, *var, Elem::Int, Vec::new())),
@@ -67,7 +74,7 @@ impl<'s> Reverser<'_, 's> {
             ));
             (id, others)
         });
-        Store { elements, others, arrays }
+        Store { slots, elements, others, arrays }
     }
 
     /// The size in a dimension of an array of a region that was closed, if it is the same in all steps: what knows it
@@ -121,7 +128,10 @@ impl<'s> Reverser<'_, 's> {
 
     /// Statements of the backward part that read what the step at an index has kept.
     pub fn unpack(&mut self, store: &Store, index: &Atom, site: SiteId) -> Vec<Stmt> {
-        let mut stmts = Vec::new();
+        let mut stmts = match &store.slots {
+            Some(slots) => self.get_steps(slots, index, site),
+            None => Vec::new(),
+        };
         let mut arrays = store.arrays.iter();
         for ((_, var, ..), array) in store.elements.iter().zip(arrays.by_ref()) {
             let array = self.primal(&Atom::Var(*array));
@@ -154,6 +164,9 @@ impl<'s> Reverser<'_, 's> {
         let (mut before, mut carried) = (Vec::new(), Vec::new());
         let (stmts, values) = self.step_keeps(store, site);
         body.stmts.extend(stmts);
+        if let Some(slots) = &store.slots {
+            before.extend(self.put_steps(slots, index, body, site));
+        }
         if values.is_empty() {
             return (before, carried);
         }
@@ -271,7 +284,7 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// A variable before a loop of the forward part: a number, 0 if it is less.
-    fn at_least_0(&mut self, number: &Atom, site: SiteId, before: &mut Vec<Stmt>) -> Var {
+    pub fn at_least_0(&mut self, number: &Atom, site: SiteId, before: &mut Vec<Stmt>) -> Var {
         let result = self.forward_var(FlatTy::Int, None, self.scopes.len() - 1);
         let op = Op::Int(IntOp::Max, vec![number.clone(), Atom::Int(0)]);
         before.push(Stmt { results: vec![result], op, site });

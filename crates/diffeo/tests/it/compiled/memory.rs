@@ -99,6 +99,43 @@ fn arrays_are_updated_in_their_place() {
     programs.iter().for_each(|(name, text)| steady(name, text));
 }
 
+/// What calls keep for the backward part lies on a tape, which makes few blocks as it grows.
+#[test]
+fn gradients_of_recursion_make_no_block_for_a_call() {
+    let programs = [
+        (
+            "a call in each call",
+            "def f(x: Real, n: Int) -> Real = if n == 0 then x else sin(f(x * 0.9, n - 1)) + x\n\
+             def main = grad(fn x -> f(x, SIZE))(0.5)\n",
+        ),
+        (
+            "halves",
+            "def f(xs: [n]Real, lo: Int, hi: Int) -> Real = if hi - lo < 2 then sin(xs[lo]) else\n\
+             let m = (lo + hi) / 2 in f(xs, lo, m) * cos(f(xs, m, hi))\n\
+             def main = sum(grad(fn xs -> f(xs, 0, SIZE))([real(i) for i < SIZE]))\n",
+        ),
+        (
+            "slices",
+            "def f(xs: [n]Real) -> Real = if n < 2 then sin(xs[0]) else\n\
+             let m = n / 2 in f(xs[0..m]) * cos(f(xs[m..n]))\n\
+             def main = sum(grad(f)([real(i) for i < SIZE]))\n",
+        ),
+        (
+            "a loop around the calls, and functions that call each other",
+            "def f(xs: [n]Real, lo: Int, hi: Int) -> Real =\n\
+             if hi - lo < 4 then sin(xs[lo]) else parts(xs, lo, (hi - lo) / 4)\n\
+             def parts(xs: [n]Real, lo: Int, part: Int) -> Real =\n\
+             loop s = 1.0 for i < 4 do if i == 2 then s else s * cos(f(xs, lo + i * part, lo + (i + 1) * part)) + s\n\
+             def main = sum(grad(fn xs -> f(xs, 0, SIZE))([real(i) for i < SIZE]))\n",
+        ),
+    ];
+    for (name, text) in programs {
+        let [small, large] = [100, 1000].map(|size| made(text, size));
+        println!("{name}: {small} blocks, then {large}");
+        assert!(large <= small + 16, "{name}: {small} blocks, then {large}");
+    }
+}
+
 #[test]
 fn steps_that_make_new_arrays_take_turns_with_two_blocks() {
     let programs = [
