@@ -11,6 +11,7 @@ pub const MODULES: &[(&str, &str)] = &[
         ),
     ),
     ("bayes", include_str!("bayes.deo")),
+    ("interval", include_str!("interval.deo")),
     (
         "linalg",
         concat!(
@@ -38,13 +39,17 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("optim/least_squares.deo"),
             include_str!("optim/bounds.deo"),
             include_str!("optim/constraints.deo"),
-            include_str!("optim/search.deo")
+            include_str!("optim/search.deo"),
+            include_str!("optim/global.deo")
         ),
     ),
     ("plot", include_str!("plot.deo")),
-    ("quadrature", include_str!("quadrature.deo")),
+    (
+        "quadrature",
+        concat!(include_str!("quadrature.deo"), include_str!("quadrature/enclosed.deo")),
+    ),
     ("random", concat!(include_str!("random.deo"), include_str!("random/expect.deo"))),
-    ("root", include_str!("root.deo")),
+    ("root", concat!(include_str!("root.deo"), include_str!("root/proved.deo"))),
     (
         "sparse",
         concat!(

@@ -91,6 +91,7 @@ fn numbers(entry: &Entry, result: &Core) -> Vec<f64> {
         match value {
             OwnedValue::Unit | OwnedValue::String(_) => {}
             OwnedValue::Real(x) => out.push(*x),
+            OwnedValue::Interval(lo, hi) => out.extend([lo, hi]),
             OwnedValue::Int(n) => out.push(*n as f64),
             OwnedValue::Bool(b) => out.push(f64::from(u8::from(*b))),
             OwnedValue::Tuple(values)

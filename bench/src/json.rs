@@ -134,6 +134,7 @@ pub fn write(value: &OwnedValue) -> Result<Json, String> {
     match value {
         OwnedValue::Unit => Ok(Json::Null),
         OwnedValue::Real(x) => finite(x),
+        OwnedValue::Interval(lo, hi) => Err(format!("the result has the interval {lo:?}..{hi:?}")),
         OwnedValue::Int(n) => Ok(json!(n)),
         OwnedValue::Bool(b) => Ok(json!(b)),
         OwnedValue::String(text) => Ok(json!(text)),

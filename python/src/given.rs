@@ -77,6 +77,10 @@ impl<'py> Given<'py> {
                 if let Ok(x) = value.cast_exact::<PyFloat>() {
                     return Ok(Value::Real(x.value()));
                 }
+                if let Some(ends) = value.getattr_opt("_diffeo_interval")? {
+                    let (lo, hi) = ends.extract()?;
+                    return Ok(Value::Interval(lo, hi));
+                }
                 if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
                     return wrong(self, "");
                 }

@@ -295,6 +295,13 @@ impl PyFunction {
         self.derived(py, ("jvp", argnums), move |f| f.jvp(&at))
     }
 
+    /// The function of intervals, whose values certainly contain the exact ones.
+    fn _enclose(&self, py: Python<'_>) -> PyResult<PyFunction> {
+        self.derived(py, ("enclose", Vec::new()), |f| {
+            f.with(HostOptions { kinks: Kinks::Enclose, ..f.options().clone() })
+        })
+    }
+
     /// Jets in `k` variables up to order `r`.
     fn _jet(&self, py: Python<'_>, kr: (u32, u32)) -> PyResult<PyFunction> {
         self.derived(py, ("jet", vec![kr.0, kr.1]), move |f| f.jet(kr.0, kr.1))

@@ -30,6 +30,9 @@ pub fn value<'py>(
     Ok(match given {
         Value::Unit => py.None().into_bound(py),
         Value::Real(x) => PyFloat::new(py, x).into_any(),
+        Value::Interval(lo, hi) => {
+            py.import("diffeo._interval")?.call_method1("Interval", (lo, hi))?
+        }
         Value::Int(n) => PyInt::new(py, n).into_any(),
         Value::Bool(b) => PyBool::new(py, b).to_owned().into_any(),
         Value::String(text) => PyString::new(py, &text).into_any(),

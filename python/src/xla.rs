@@ -378,8 +378,8 @@ fn take(
         Value::Record(fields) => {
             fields.iter().try_for_each(|(_, part)| take(part, buffers, batch, row))
         }
-        Value::String(_) | Value::Array(_) | Value::Variant(..) => {
-            Err("texts, lists and variants are no arrays".to_string())
+        Value::String(_) | Value::Array(_) | Value::Variant(..) | Value::Interval(..) => {
+            Err("texts, lists, variants and intervals are no arrays".to_string())
         }
     }
 }

@@ -171,3 +171,18 @@ def test_a_rule_that_stops_where_nothing_varies_is_not_taken():
     assert diffeo.value_and_grad(m.solved)(0.5) == (1.0, 2.0)
     with pytest.raises(diffeo.Error, match="has no derivative"):
         diffeo.grad(m.solved)(-0.5)
+
+
+def test_enclosures_contain_exact_values():
+    m = diffeo.source("def f(x: Real, ys: []Real) = x * sum(ys)\ndef third(x: Real) = x / 3.0")
+    f = diffeo.enclose(m.f)
+    assert f(diffeo.Interval(1, 2), [0.5, diffeo.Interval(1.0, 1.5)]) == diffeo.Interval(1.5, 4.0)
+    assert f(2.0, [0.5, 0.25]) == 1.5
+    assert diffeo.grad(f)(2.0, [0.5, diffeo.Interval(1.0, 1.5)]) == diffeo.Interval(1.5, 2.0)
+    third = diffeo.enclose(m.third)(1.0)
+    assert 0 < third.width < 1e-15 and 1 / 3 in third
+    assert pickle.loads(pickle.dumps(diffeo.enclose(m.third)))(1.0) == third
+    with pytest.raises(diffeo.ArgumentError, match="interval"):
+        m.third(diffeo.Interval(1.0, 2.0))
+    with pytest.raises(ValueError, match="between"):
+        diffeo.Interval(2.0, 1.0)

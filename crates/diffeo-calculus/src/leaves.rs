@@ -33,6 +33,11 @@ pub fn is_real(value: &Value) -> bool {
     }
 }
 
+/// Whether a Real leaf of a value that is not being differentiated is an interval.
+pub fn has_interval(value: &Value) -> bool {
+    any_active(value)
+}
+
 /// Whether a Real leaf depends on something that is being differentiated.
 pub fn any_active(value: &Value) -> bool {
     let mut pending: Vec<&[Value]> = vec![std::slice::from_ref(value)];

@@ -423,7 +423,8 @@ impl<'p> CoreChecker<'p> {
             | DiffOp::WithDerivative
             | DiffOp::WithExactDerivative
             | DiffOp::Decisions
-            | DiffOp::Deciding => {}
+            | DiffOp::Deciding
+            | DiffOp::Enclose => {}
         }
     }
 

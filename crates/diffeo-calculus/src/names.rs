@@ -263,6 +263,7 @@ names! {
         WithExactDerivative => "with_exact_derivative",
         Decisions => "decisions",
         Deciding => "deciding",
+        Enclose => "enclose",
     } with parameters {
         Jet => "jet",
     }

@@ -408,7 +408,8 @@ impl<'p> CorePrinter<'p> {
                     | DiffOp::WithDerivative
                     | DiffOp::WithExactDerivative
                     | DiffOp::Decisions
-                    | DiffOp::Deciding => {}
+                    | DiffOp::Deciding
+                    | DiffOp::Enclose => {}
                 }
                 self.ty(from);
                 self.text(", ");

@@ -5,7 +5,12 @@
 //! infinities are written by name). What always holds: numbers read back exactly, a Real is never mistaken
 //! for an Int, an active Real shows its primal; and the depth of the value costs no stack.
 
+mod interval;
+
+pub use interval::{compare_decimal, interval, parse_interval};
+
 use crate::array::Array;
+use crate::prim::interval::Interval;
 use crate::ty::{DataDecl, Ty, WellKnown};
 use crate::value::{Parts, Value};
 use diffeo_base::field_name;
@@ -92,7 +97,11 @@ fn show_value(
     match (&value, ty) {
         (Value::Unit, _) => out.push_str("()"),
         (Value::Real(_) | Value::Dual { .. } | Value::Active(_) | Value::Zero, _) => {
-            out.push_str(&real(primal(&value)));
+            let text = match undifferentiated(&value) {
+                Real::Number(x) => real(x),
+                Real::Interval(x) => interval(x),
+            };
+            out.push_str(&text);
         }
         (Value::Int(n), _) => out.push_str(&n.to_string()),
         (Value::Bool(b), _) => out.push_str(&b.to_string()),
@@ -157,16 +166,22 @@ fn push_all<'a>(
     }
 }
 
-/// A real number without what is known of its derivatives.
-fn primal(value: &Value) -> f64 {
+/// A Real without what is known of its derivatives.
+enum Real {
+    Number(f64),
+    Interval(Interval),
+}
+
+fn undifferentiated(value: &Value) -> Real {
     let mut value = value;
     loop {
         value = match value {
-            Value::Real(x) | Value::Dual { primal: x, .. } => return *x,
-            Value::Zero => return 0.0,
+            Value::Real(x) | Value::Dual { primal: x, .. } => return Real::Number(*x),
+            Value::Zero => return Real::Number(0.0),
             Value::Active(a) => match &a.parts {
                 Parts::Tape { primal, .. } => primal,
                 Parts::Jet(coefficients) => &coefficients[0],
+                Parts::Interval(interval) => return Real::Interval(*interval),
             },
             Value::Unit
             | Value::Int(_)
@@ -175,7 +190,7 @@ fn primal(value: &Value) -> f64 {
             | Value::Tuple(_)
             | Value::Data(_)
             | Value::Array(_)
-            | Value::Function(_) => return f64::NAN,
+            | Value::Function(_) => return Real::Number(f64::NAN),
         };
     }
 }

@@ -229,6 +229,9 @@ impl Diff {
                 (vec![fun, told, s.clone()], t.clone())
             }
             DiffOp::Decisions => (vec![fun, s.clone(), Ty::String], Ty::array(Ty::Real)),
+            DiffOp::Enclose => {
+                (vec![fun, s.clone(), s.clone()], pair(&Ty::array(t.clone()), &Ty::String))
+            }
         }
     }
 }

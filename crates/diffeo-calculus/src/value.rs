@@ -5,6 +5,7 @@
 //! derivative operator that made it), and its components are values of lower levels.
 
 use crate::array::Array;
+use crate::prim::interval::Interval;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -81,6 +82,8 @@ pub enum Parts {
     /// Normalised Taylor coefficients f^(α)/α!, of lower levels, over the level's multi-indices in
     /// order; the first is the primal, the others may be [`Value::Zero`].
     Jet(Box<[Value]>),
+    /// At level 0: an interval that contains the number, which is not known any better.
+    Interval(Interval),
 }
 
 /// A function value.

@@ -3,11 +3,13 @@
 mod build;
 mod form;
 mod jupyter;
+mod kinks;
 mod values;
 
 pub use build::{BuildArgs, InterfaceArg};
 pub use form::Form;
 pub use jupyter::{JupyterAction, JupyterArgs, KernelArgs};
+pub use kinks::Kinks;
 
 use crate::plot::Format;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -392,7 +394,7 @@ pub struct GradArgs {
     pub jet: Option<(u32, u32)>,
 
     /// Compare the derivatives of all modes, and differences
-    #[arg(long)]
+    #[arg(long, conflicts_with = "enclose")]
     pub check: bool,
 
     /// How to evaluate it.
@@ -431,6 +433,11 @@ pub struct Evaluation {
     /// domains
     #[arg(long, value_enum, default_value_t = Kinks::Ignore)]
     pub kinks: Kinks,
+
+    /// Compute with intervals that certainly contain the exact values and derivatives; arguments may be intervals, such as
+    /// 0.9..1.1 or 1.0+-0.1
+    #[arg(long, conflicts_with = "kinks")]
+    pub enclose: bool,
 
     /// What evaluates the program
     #[arg(long, default_value = "auto", value_parser = EngineParser)]
@@ -770,28 +777,4 @@ pub enum MessageFormat {
     Human,
     /// One JSON object a line.
     Json,
-}
-
-/// What to do at kinks.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kinks {
-    /// Go on.
-    Ignore,
-    /// Report them and go on.
-    Warn,
-    /// Stop.
-    Error,
-    /// Decide them by the directions of the derivative; stop at jumps.
-    Exact,
-}
-
-impl From<Kinks> for diffeo::Kinks {
-    fn from(kinks: Kinks) -> diffeo::Kinks {
-        match kinks {
-            Kinks::Ignore => diffeo::Kinks::Ignore,
-            Kinks::Warn => diffeo::Kinks::Warn,
-            Kinks::Error => diffeo::Kinks::Error,
-            Kinks::Exact => diffeo::Kinks::Exact,
-        }
-    }
 }

@@ -146,12 +146,14 @@ impl Shell {
             let d = Diagnostic::error("argument", Span::NONE, message);
             return Err(self.usage(&[d.help("`--engine trace` has it")]));
         }
-        if engine.reports(how.kinks.into()) {
+        if engine.reports(how.kinks().into()) {
             return Ok(());
         }
-        let kinks = how.kinks.to_possible_value();
-        let kinks = kinks.as_ref().map_or("", |value| value.get_name());
-        let message = format!("`--engine {}` has no `--kinks {kinks}`", engine.name());
+        let kinks = how.kinks().to_possible_value();
+        let option = kinks
+            .as_ref()
+            .map_or("--enclose".to_string(), |value| format!("--kinks {}", value.get_name()));
+        let message = format!("`--engine {}` has no `{option}`", engine.name());
         let d = Diagnostic::error("argument", Span::NONE, message);
         Err(self.usage(&[d.help("`--engine interp` has it")]))
     }
@@ -164,7 +166,7 @@ impl Shell {
         // The account names the kinks in any case.
         let kinks = match kinks {
             Kinks::Ignore if self.setting.verbose => diffeo::Kinks::Warn,
-            kinks @ (Kinks::Ignore | Kinks::Warn | Kinks::Error | Kinks::Exact) => kinks.into(),
+            kinks => kinks.into(),
         };
         let stack = Options::default().max_stack;
         let options = Options {
@@ -193,11 +195,11 @@ impl Shell {
         let run = self.attempt(entry, arg, how, cpu);
         self.account.steps.extend(run.times);
         self.account.engine = Some(run.engine);
-        self.account.looked = how.kinks != Kinks::Ignore;
-        self.account.exact = how.kinks == Kinks::Exact;
+        self.account.looked = how.kinks() != Kinks::Ignore;
+        self.account.exact = how.kinks() == Kinks::Exact;
         self.account.reason = run.unsupported.map(|why| why.reason(self.session.sources()));
         self.account.note = run.note;
-        self.took(run.operations, run.warnings, how.kinks);
+        self.took(run.operations, run.warnings, how.kinks());
         if let Err(error) = &run.result {
             self.report(std::slice::from_ref(error));
             self.tell();
@@ -213,11 +215,11 @@ impl Shell {
         how: &Evaluation,
         cpu: Cpu,
     ) -> diffeo::Run {
-        let (mut options, line) = self.options(how.kinks);
+        let (mut options, line) = self.options(how.kinks());
         let engine = how.engine;
         if engine.is_compiled() && self.session.not_compiled(entry).is_none() {
             // That the account would name kinks is no reason to look for them in compiled code.
-            if how.kinks == Kinks::Ignore {
+            if how.kinks() == Kinks::Ignore {
                 options.kinks = diffeo::Kinks::Ignore;
             }
             // Some loops of compiled code do not ask whether they are to end.

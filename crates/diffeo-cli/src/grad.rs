@@ -11,10 +11,10 @@ use crate::{print, watch, Stop};
 use diffeo::data::{to_json, Field};
 use diffeo::derivative_check::{check, CheckExtent, DerivativeReport};
 use diffeo::differentiate::{numbers, Differentiator, Gradient, Taylor};
-use diffeo::{Differentiable, Engine, How, Limits, ModuleId, RuntimeError};
+use diffeo::{refused_intervals, Differentiable, Engine, How, Limits, ModuleId, RuntimeError};
 use diffeo_base::{is_word, Diagnostic, Name, Span};
 use diffeo_calculus::eval::derivative::{jet_coefficients, MOST_COEFFICIENTS};
-use diffeo_calculus::show::{real, show};
+use diffeo_calculus::show::show;
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
 use serde_json::json;
@@ -60,10 +60,13 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
         }
     };
     shell.phase("evaluate", format!("differentiating `{}`", function.entry.name));
-    let kinks = args.evaluation.kinks;
+    let kinks = args.evaluation.kinks();
     let (options, line) = shell.options(kinks);
     shell.check_evaluation(&args.evaluation)?;
-    let compiled = engine.is_compiled() && !args.check;
+    if let Some(refused) = given.as_ref().and_then(|point| refused_intervals(point, kinks.into())) {
+        return Err(shell.usage(&[refused]));
+    }
+    let compiled = engine.is_compiled() && !args.check && kinks != Kinks::Enclose;
     let counted = shell.setting.steps.is_some();
     let how = compiled
         .then_some((How { engine, cpu, counted, keep: !counted, unfold: None }, kinks.into()));
@@ -165,10 +168,10 @@ fn found(
     }
     let point = point(differentiator)?;
     // The check itself goes on where the papers' programs stop.
-    if args.evaluation.kinks == Kinks::Error {
+    if args.evaluation.kinks() == Kinks::Error {
         differentiator.gradient(&point)?;
     }
-    let exact = args.evaluation.kinks == Kinks::Exact;
+    let exact = args.evaluation.kinks() == Kinks::Exact;
     let limits = shell.setting.limits.clone();
     let extent = CheckExtent { limits, exact, ..CheckExtent::default() };
     check(&shell.session, function, &point, &extent)
@@ -295,13 +298,19 @@ fn taylor_text(function: &Differentiable, found: &Taylor, json: bool) -> String 
             .map(|(of, derivatives)| {
                 let derivatives = found.indices.iter().zip(derivatives);
                 let derivatives: Vec<_> = derivatives
-                    .map(|(index, x)| json!({"index": index, "value": report::number(*x)}))
+                    .map(|(index, x)| {
+                        format!(
+                            "{{\"index\":{},\"value\":{}}}",
+                            json!(index),
+                            as_json(function, x, &Ty::Real)
+                        )
+                    })
                     .collect();
-                json!({"of": of, "derivatives": derivatives})
+                format!("{{\"of\":{},\"derivatives\":[{}]}}", json!(of), derivatives.join(","))
             })
             .collect();
-        let (variables, results) = (json!(found.variables), json!(results));
-        return format!("{{\"value\":{value},\"variables\":{variables},\"results\":{results}}}");
+        let (variables, results) = (json!(found.variables), results.join(","));
+        return format!("{{\"value\":{value},\"variables\":{variables},\"results\":[{results}]}}");
     }
     let datas = &function.entry.program.datas;
     let names: Vec<&str> = found.variables.iter().map(|name| or(name, "the argument")).collect();
@@ -319,7 +328,7 @@ fn taylor_text(function: &Differentiable, found: &Taylor, json: bool) -> String 
             .zip(derivatives)
             .map(|(index, x)| {
                 let index: Vec<String> = index.iter().map(u32::to_string).collect();
-                (format!("({})", index.join(", ")), real(*x))
+                (format!("({})", index.join(", ")), show(x, &Ty::Real, datas))
             })
             .collect();
         out.push_str(&table(&lines));

@@ -67,8 +67,8 @@ pub fn repl(args: &ReplArgs, setting: Setting, timeout: Option<Duration>) -> Res
     shell.check_evaluation(&args.evaluation)?;
     // The thread ends what does not end by itself, and keeps a second Ctrl-C from ending the session.
     watch::ensure(&shell.setting.limits, shell.setting.messages);
-    let Evaluation { json, kinks, engine, unfold } = args.evaluation;
-    let how = Evaluation { json, kinks, engine, unfold };
+    let Evaluation { json, kinks, enclose, engine, unfold } = args.evaluation;
+    let how = Evaluation { json, kinks, enclose, engine, unfold };
     let constants = Constants::default();
     let mut repl = Repl { shell, context: None, constants, how, cpu, timeout, failed: false };
     if let Some(file) = &args.file {
@@ -378,7 +378,7 @@ impl Repl {
             watch::doing(format!("evaluating `{}`", constant.name), Asks::Always);
             let run = shell.attempt(constant, argument, &how, cpu);
             let value = run.result.ok()?;
-            shell.took(run.operations, run.warnings, how.kinks);
+            shell.took(run.operations, run.warnings, how.kinks());
             Some(value)
         });
         let value = self.shell.evaluate(&entry, argument, &how, self.cpu)?;

@@ -240,6 +240,7 @@ fn of_example(
 }
 
 fn value(shell: &mut Shell, entry: &Entry, engine: Engine) -> Result<Value, Stop> {
-    let how = Evaluation { json: false, kinks: Kinks::Ignore, engine, unfold: None };
+    let how =
+        Evaluation { json: false, kinks: Kinks::Ignore, enclose: false, engine, unfold: None };
     shell.evaluate(entry, None, &how, Cpu::default())
 }

@@ -120,7 +120,8 @@ impl<'p> Lower<'p> {
                 | DiffOp::WithDerivative
                 | DiffOp::WithExactDerivative
                 | DiffOp::Decisions
-                | DiffOp::Deciding,
+                | DiffOp::Deciding
+                | DiffOp::Enclose,
                 _,
             ) => {
                 self.bug("a derivative that was not found beforehand");

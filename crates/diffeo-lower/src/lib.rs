@@ -86,9 +86,14 @@ pub fn lower(
     if let Some(refusal) = refusal(program, entry) {
         return Err(refusal);
     }
-    if let Some(place) = analyse::derivative(program, entry, |op| op == DiffOp::RdAlong) {
-        let why = "directions decide at its kinks, which compiled code does not know".to_string();
-        return Err(Refusal::Derivative(place, why));
+    let evaluated = [
+        (DiffOp::RdAlong, "directions decide at its kinks, which compiled code does not know"),
+        (DiffOp::Enclose, "compiled code has no intervals"),
+    ];
+    for (evaluated, why) in evaluated {
+        if let Some(place) = analyse::derivative(program, entry, |op| op == evaluated) {
+            return Err(Refusal::Derivative(place, why.to_string()));
+        }
     }
     let mut cx = Lower::new(program, see);
     cx.options = options;
@@ -110,7 +115,8 @@ pub fn differentiates(program: &Program, entry: GlobalId) -> bool {
         | DiffOp::WithDerivative
         | DiffOp::WithExactDerivative
         | DiffOp::Decisions
-        | DiffOp::Deciding => false,
+        | DiffOp::Deciding
+        | DiffOp::Enclose => false,
     };
     analyse::derivative(program, entry, differentiates).is_some()
 }

@@ -52,7 +52,14 @@ fn rewrite(w: &mut Workspace, engine: TranslatingEngine, e: &Term) -> Term {
             | DiffOp::WithExactDerivative
             | DiffOp::Decisions
             | DiffOp::Deciding => e,
-            DiffOp::RdAlong => along(w, diff, e.span),
+            DiffOp::RdAlong => {
+                let reason = "the systems know no directions that decide at kinks";
+                for_the_evaluator(w, diff, ("`grad_along`", reason), e.span)
+            }
+            DiffOp::Enclose => {
+                let reason = "the systems have no intervals";
+                for_the_evaluator(w, diff, ("`interval.enclose`", reason), e.span)
+            }
             DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 let args = std::mem::take(args);
                 if !w.dynamic {
@@ -68,18 +75,19 @@ fn rewrite(w: &mut Workspace, engine: TranslatingEngine, e: &Term) -> Term {
     })
 }
 
-/// Directions decide at kinks, which the systems do not know: the program stops for the evaluator.
-fn along(w: &mut Workspace, diff: &Diff, span: Span) -> Term {
+/// The program stops for the evaluator.
+fn for_the_evaluator(
+    w: &mut Workspace,
+    diff: &Diff,
+    (what, reason): (&'static str, &'static str),
+    span: Span,
+) -> Term {
     if !w.dynamic {
-        w.refuse(Refusal {
-            what: "`grad_along`",
-            reason: "the systems know no directions that decide at kinks",
-            span,
-        });
+        w.refuse(Refusal { what, reason, span });
     }
     let stop = numbers::lifting(Lifting::Stop, Ty::Unit, Ty::Unit, Vec::new());
     let stopped = w.binder("stopped", Ty::Unit);
-    bind(stopped, stop, prim(Prim::Fail(diff.from.clone()), vec![text("not translated")]))
+    bind(stopped, stop, prim(Prim::Fail(diff.signature().1), vec![text("not translated")]))
 }
 
 /// The derivative of a function that is written in its place, in the place of the derivative term.
@@ -137,7 +145,8 @@ impl Operator<'_> {
             | DiffOp::WithDerivative
             | DiffOp::WithExactDerivative
             | DiffOp::Decisions
-            | DiffOp::Deciding => unit(),
+            | DiffOp::Deciding
+            | DiffOp::Enclose => unit(),
         }
     }
 

@@ -739,9 +739,12 @@ impl HomomorphismTranslator<'_> {
                 let zero = self.zero.clone();
                 self.named(args, &types, |tr, xs| decisions(tr.w, tr.system, (s, t), xs, zero)).kind
             }
-            DiffOp::Rd | DiffOp::RdAlong | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
-                refused(self.w, self.system, d, e).kind
-            }
+            DiffOp::Rd
+            | DiffOp::RdAlong
+            | DiffOp::Enclose
+            | DiffOp::Vjp
+            | DiffOp::Jvp
+            | DiffOp::Jet { .. } => refused(self.w, self.system, d, e).kind,
         }
     }
 }

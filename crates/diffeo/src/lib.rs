@@ -35,10 +35,12 @@ pub use diffeo_lower::Refusal;
 #[doc(hidden)]
 pub use host::{from_core, to_core};
 pub use host::{
-    Array, Error, FromDiffeo, Function, HostOptions, Lines, Mismatch, Program, Report, Reports,
-    ToDiffeo, Type, Types, Value, Variant, WellKnown, XlaModule,
+    Array, Error, FromDiffeo, Function, HostOptions, Interval, Lines, Mismatch, Program, Report,
+    Reports, ToDiffeo, Type, Types, Value, Variant, WellKnown, XlaModule,
 };
 pub use sample::{
     Approximation, Chain, Method, Names, SampleOptions, Samples, Step, Steps, Summary, Variable,
 };
-pub use session::{Engine, How, PapersEngine, Prepared, Run, Session, Unsupported};
+pub use session::{
+    refused_intervals, Engine, How, PapersEngine, Prepared, Run, Session, Unsupported,
+};

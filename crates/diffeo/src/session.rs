@@ -10,8 +10,9 @@ mod show;
 mod unsupported;
 
 use crate::pipeline::{self, Timing};
-use diffeo_base::{field_name, Diagnostic};
+use diffeo_base::{field_name, Diagnostic, Span};
 use diffeo_calculus::eval::{Kinks, Options, RuntimeError, RuntimeWarning};
+use diffeo_calculus::leaves::has_interval;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_front::Entry;
@@ -62,6 +63,16 @@ pub struct Run {
     pub times: Vec<Timing>,
 }
 
+/// The refusal of an argument with an interval in it, where Reals are numbers.
+pub fn refused_intervals(arg: &Value, kinks: Kinks) -> Option<Diagnostic> {
+    if kinks == Kinks::Enclose || !has_interval(arg) {
+        return None;
+    }
+    let message = "an argument is an interval, but the program computes with numbers";
+    let diagnostic = Diagnostic::error("argument", Span::NONE, message);
+    Some(diagnostic.help("`--enclose` computes with intervals"))
+}
+
 impl Session {
     /// A session with the prelude loaded.
     pub fn new() -> Session {
@@ -92,6 +103,18 @@ impl Session {
             _ => None,
         };
         let how = how.into();
+        let failed = |diagnostic: Diagnostic| Run {
+            result: Err(diagnostic),
+            warnings: Vec::new(),
+            operations: None,
+            engine: how.engine,
+            unsupported: None,
+            note: None,
+            times: Vec::new(),
+        };
+        if let Some(refused) = arg.as_ref().and_then(|arg| refused_intervals(arg, options.kinks)) {
+            return failed(refused);
+        }
         match how.run(&entry.program, entry.global, arg.clone(), options) {
             Ok(ran) => Run {
                 result: ran.result.map_err(|e| self.explain_at(entry, arg.as_ref(), &e)),
@@ -102,15 +125,7 @@ impl Session {
                 note: ran.note,
                 times: ran.times,
             },
-            Err(unsupported) => Run {
-                result: Err(unsupported.to_diagnostic(entry.span)),
-                warnings: Vec::new(),
-                operations: None,
-                engine: how.engine,
-                unsupported: None,
-                note: None,
-                times: Vec::new(),
-            },
+            Err(unsupported) => failed(unsupported.to_diagnostic(entry.span)),
         }
     }
 

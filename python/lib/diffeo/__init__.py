@@ -8,9 +8,10 @@
     array([60., 80.])
 """
 
-from ._api import Module, grad, hessian, jacobian, jet, jvp, load, map, source, value_and_grad, vjp
+from ._api import Module, enclose, grad, hessian, jacobian, jet, jvp, load, map, source, value_and_grad, vjp
 from ._diffeo import Function, Plot, __version__
 from ._errors import ArgumentError, Error
+from ._interval import Interval
 from ._llvm import look_for_llvm
 from ._sum import sum_over
 
@@ -20,9 +21,11 @@ __all__ = [
     "ArgumentError",
     "Error",
     "Function",
+    "Interval",
     "Module",
     "Plot",
     "__version__",
+    "enclose",
     "grad",
     "hessian",
     "jacobian",

@@ -110,6 +110,12 @@ def vjp(f, *primals):
     return f(*primals), pull
 
 
+def enclose(f):
+    """The function of intervals whose values certainly contain the exact ones: numbers or ``Interval``s go in, intervals come
+    out where a number is not exact. Its derivatives are enclosed as well."""
+    return f._enclose()
+
+
 def jet(f, k, r):
     """All derivatives in ``k`` variables up to order ``r``: arrays of derivatives in the place of each Real."""
     return f._jet((k, r))

@@ -30,6 +30,8 @@ def _made(source, steps, options):
             made = getattr(module._program, what)(name, **(options or {}))
         elif what == "jet":
             made = made._jet(tuple(numbers))
+        elif what == "enclose":
+            made = made._enclose()
         else:
             made = getattr(made, f"_{what}")(list(numbers))
     return made

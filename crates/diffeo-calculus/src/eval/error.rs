@@ -1,6 +1,8 @@
 //! Run-time errors and warnings, as data, and their messages.
 
 use super::limits::Exceeded;
+use crate::prim::interval::Interval;
+use crate::show::interval;
 use diffeo_base::{CallOption, Diagnostic, Help, Name, Span};
 
 /// What went wrong while a program ran.
@@ -136,6 +138,15 @@ pub enum ErrorKind {
         /// Its operands.
         operands: Vec<f64>,
     },
+    /// Where every Real is an interval: an operation that has no certain result.
+    Uncertain {
+        /// Why.
+        why: Uncertainty,
+        /// The operation.
+        op: &'static str,
+        /// The ends of its operands.
+        operands: Vec<[f64; 2]>,
+    },
     /// A bound on the run was reached.
     Exceeded(Exceeded),
     /// A bug of the evaluator or of what made the program.
@@ -226,18 +237,91 @@ impl WarningKind {
     }
 }
 
+/// Why an operation on intervals has no certain result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Uncertainty {
+    /// It comes out in different ways for numbers in the operands.
+    Undecided,
+    /// It is differentiated, and may have no derivative for some of them.
+    Kink,
+    /// Some of them lie outside its domain.
+    Outside,
+    /// No bounds are known there.
+    Unknown,
+    /// A rule or `stop_gradient` of the program may give another derivative than the function has.
+    Hidden,
+    /// Bounds that are values have no derivative.
+    Varies,
+}
+
+impl Uncertainty {
+    /// Whether the answer is that nothing is certain; else it is a mistake to ask.
+    pub fn is_an_answer(self) -> bool {
+        self != Uncertainty::Varies
+    }
+
+    fn code(self) -> &'static str {
+        match self {
+            Uncertainty::Undecided => "undecided",
+            Uncertainty::Kink => "kink",
+            Uncertainty::Outside => "outside-domain",
+            Uncertainty::Unknown | Uncertainty::Hidden => "unknown-bounds",
+            Uncertainty::Varies => "no-derivative",
+        }
+    }
+
+    fn message(self, operation: &str) -> String {
+        match self {
+            Uncertainty::Undecided => {
+                format!("{operation} is not decided: it may differ within the intervals")
+            }
+            Uncertainty::Kink => {
+                format!("{operation} may have no derivative somewhere within the intervals")
+            }
+            Uncertainty::Outside => {
+                format!("{operation} may be outside the domain of the operation")
+            }
+            Uncertainty::Unknown => format!("{operation} has no known bounds"),
+            Uncertainty::Hidden => {
+                format!("{operation} may give another derivative than the function has")
+            }
+            Uncertainty::Varies => "the bounds of `interval.enclose` have no derivative".into(),
+        }
+    }
+
+    fn help(self) -> &'static str {
+        match self {
+            Uncertainty::Undecided => {
+                "give narrower intervals, or parts of them one by one; `abs`, `min` and `max` need no decision"
+            }
+            Uncertainty::Kink => "give narrower intervals, or parts of them on one side of the kink",
+            Uncertainty::Outside => {
+                "give narrower intervals, or use each argument once: `(x - 1.0)^2` is narrower than `x^2 - 2.0 * x + 1.0`"
+            }
+            Uncertainty::Unknown => "give intervals of positive numbers",
+            Uncertainty::Hidden => "leave it out of the function whose bounds are asked",
+            Uncertainty::Varies => "use `stop_gradient` on what it is given and on what its function captures",
+        }
+    }
+}
+
 fn real(x: f64) -> String {
     crate::show::real(x)
 }
 
 fn operands(op: &str, xs: &[f64]) -> String {
-    let xs: Vec<String> = xs.iter().map(|x| real(*x)).collect();
+    operation(op, &xs.iter().map(|x| real(*x)).collect::<Vec<_>>())
+}
+
+/// An operation as it would be written with operands that are.
+fn operation(op: &str, xs: &[String]) -> String {
     let infix = op.chars().all(|c| !c.is_alphabetic());
-    match (infix, xs.as_slice()) {
+    match (infix, xs) {
         // A negative operand would read as the negation of the whole.
         (true, [a, b]) if a.starts_with('-') => format!("({a}) {op} {b}"),
         (true, [a, b]) => format!("{a} {op} {b}"),
         (true, [a]) => format!("{op}{a}"),
+        (_, []) => op.to_string(),
         _ => format!("{op}({})", xs.join(", ")),
     }
 }
@@ -272,6 +356,7 @@ impl ErrorKind {
             ErrorKind::Kink { .. } => "kink",
             ErrorKind::Jump { .. } => "jump",
             ErrorKind::OutsideDomain { .. } => "outside-domain",
+            ErrorKind::Uncertain { why, .. } => why.code(),
             ErrorKind::Exceeded(bound) => bound.code(),
             ErrorKind::Internal { .. } => "internal",
         }
@@ -353,6 +438,13 @@ impl ErrorKind {
             ErrorKind::OutsideDomain { op, operands: xs } => {
                 format!("{} is outside the domain of the operation", operands(op, xs))
             }
+            ErrorKind::Uncertain { why, op, operands: xs } => {
+                let xs = xs.iter().map(|[lo, hi]| match Interval::new(*lo, *hi) {
+                    Some(x) if !x.is_point() => interval(x),
+                    _ => real(*lo),
+                });
+                why.message(&operation(op, &xs.collect::<Vec<_>>()))
+            }
             ErrorKind::Exceeded(bound) => bound.message(),
             ErrorKind::Internal { message } => format!("a bug of Diffeo: {message}"),
         }
@@ -388,6 +480,7 @@ impl ErrorKind {
             ErrorKind::DerivativeOrder => Some(
                 Help::default().option_of(CallOption::Engine, "interp").text(" has all orders"),
             ),
+            ErrorKind::Uncertain { why, .. } => Some(why.help().into()),
             ErrorKind::Internal { .. } => Some("please report it with the program".into()),
             ErrorKind::Exceeded(_)
             | ErrorKind::DivisionByZero { .. }

@@ -14,13 +14,14 @@ pub use lift::environment;
 
 use super::code::{Code, ParamShape};
 use super::compile::Compiler;
-use super::derivative::{derivative, pull_back, Caller};
+use super::derivative::{derivative, narrowed, pull_back, Caller};
 use super::error::{ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
 use super::event::{lost, Event, Events};
 use super::limits::{Exceeded, Limits};
 use super::reals::{Kinks, Reals};
 use super::translator::Translator;
 use crate::array::ArrayBuilder;
+use crate::names::Named;
 use crate::prim::DiffOp;
 use crate::term::{GlobalId, Program, TermKind};
 use crate::value::{FunctionValue, Value};
@@ -100,8 +101,8 @@ struct Frame {
 struct GlobalState {
     /// Its code: of the function, or of what computes the constant.
     code: Option<u32>,
-    /// Its value.
-    value: Option<Value>,
+    /// Its value, as a number and where every Real is an interval.
+    values: [Option<Value>; 2],
     /// Whether the constant is being evaluated.
     open: bool,
 }
@@ -182,7 +183,7 @@ impl Machine {
 
     /// The value of a definition: a function, or a constant, which is evaluated when it is first needed.
     pub fn eval_global(&mut self, id: GlobalId) -> Result<Value, RuntimeError> {
-        if let Some(value) = &self.globals[id.0 as usize].value {
+        if let Some(value) = self.global_value(id.0) {
             return Ok(value.clone());
         }
         let number = self.code_of(id.0);
@@ -201,8 +202,14 @@ impl Machine {
         self.constants.truncate(marks.constants);
         let entry = &mut self.globals[id.0 as usize];
         entry.open = false;
-        entry.value = Some(value.clone());
+        entry.values[usize::from(self.reals.encloses())] = Some(value.clone());
         Ok(value)
+    }
+
+    /// The value of a definition, where it is known.
+    #[inline]
+    fn global_value(&self, global: u32) -> Option<&Value> {
+        self.globals[global as usize].values[usize::from(self.reals.encloses())].as_ref()
     }
 
     /// The value of a function at an argument.
@@ -225,6 +232,19 @@ impl Machine {
                 value
             }
         }
+    }
+
+    /// The same from outside the program: intervals are no wider than the mean value theorem says.
+    ///
+    /// # Errors
+    /// As for [`Machine::apply`].
+    pub fn evaluate(&mut self, function: &Value, arg: Value) -> Result<Value, RuntimeError> {
+        if !self.reals.encloses() {
+            return self.apply(function, arg);
+        }
+        let value = self.apply(function, arg.clone())?;
+        let site = self.site();
+        Ok(narrowed(self, function, &arg, value, site))
     }
 
     /// The value of a derivative term at the values of its arguments.
@@ -284,7 +304,7 @@ impl Machine {
     fn function_value(&mut self, global: u32, code: u32) -> Value {
         let captured = Box::new([]);
         let value = Value::Function(Rc::new(FunctionValue::Closure { code, captured }));
-        self.globals[global as usize].value = Some(value.clone());
+        self.globals[global as usize].values = [Some(value.clone()), Some(value.clone())];
         value
     }
 
@@ -460,6 +480,14 @@ impl Machine {
             name = &frame.code.name;
         }
         trace
+    }
+
+    /// Whether a derivative term, which `code` holds, is the library's: its rule is written there, or it is no rule.
+    fn by_the_library(&self, code: &Code, op: DiffOp, args: &[Value]) -> bool {
+        match args.get(1).and_then(access::closure) {
+            Some((rule, _)) => self.compiler.codes[rule as usize].library,
+            None => code.library && !code.name.starts_with(op.name()),
+        }
     }
 
     /// The function of the standard library that was called from outside it, if this one belongs to it.

@@ -100,7 +100,7 @@ pub fn apply(
             compare::compare(cx, *comparison, a, b).map(Value::Bool)
         }
         (Prim::Not, [Value::Bool(b)]) => Ok(Value::Bool(!b)),
-        (Prim::ToReal, [Value::Int(n)]) => Ok(Value::Real(*n as f64)),
+        (Prim::ToReal, [Value::Int(n)]) => Ok(cx.reals.of_int(*n)),
         (Prim::Round(rounding), [x]) => cx.reals.round(*rounding, x, cx.site).map(Value::Int),
         (Prim::IsNan, [x]) => Ok(Value::Bool(primal(x).is_nan())),
 
@@ -136,6 +136,9 @@ pub fn apply(
         (Prim::AppendStrings, [Value::String(a), Value::String(b)]) => {
             cx.count(a.len() + b.len());
             Ok(Value::string(&format!("{a}{b}")))
+        }
+        (Prim::Text(TextOp::Digits), [Value::Int(count), x]) if cx.reals.encloses() => {
+            cx.reals.digits(*count, x).map(|text| Value::string(&text))
         }
         (Prim::Text(op), operands) => text(cx, *op, operands).ok_or_else(|| mistyped(prim)),
         (Prim::Show(ty), [value]) => {

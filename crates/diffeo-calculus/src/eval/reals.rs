@@ -7,12 +7,16 @@
 //! program's own operations only, once, before any rule; a [`Value::Zero`] is a 0 that does not vary.
 
 mod decisions;
+mod enclosed;
 mod exact;
+mod reports;
 
 pub(crate) use decisions::{Decision, Decisions, ARGUMENT, CAPTURED};
+pub(crate) use enclosed::undifferentiated;
+pub use enclosed::{enclosure, interval};
 pub(crate) use exact::{Tie, Ties};
 
-use super::derivative::jet::{self, At, Culprit, JetShape};
+use super::derivative::jet::{self, At, JetShape};
 use super::derivative::level::{
     below, coefficients, entry, level_of, taped, JetLevel, Level, DEEPEST,
 };
@@ -40,12 +44,19 @@ pub enum Kinks {
     Error,
     /// The directions of the derivative decide where values leave an operation undecided: see `reals/exact.rs`.
     Exact,
+    /// Every Real is an interval that certainly has its exact value; what is not certain stops the program: see
+    /// `reals/enclosed.rs`.
+    Enclose,
 }
 
 /// The open levels, the reports and the count of operations.
 #[derive(Debug)]
 pub struct Reals {
     kinks: Kinks,
+    /// Whether every Real is an interval.
+    encloses: bool,
+    /// Whether derivatives certainly are those of the functions.
+    proves: bool,
     /// How many operations on single numbers were done, those of derivatives included.
     pub operations: u64,
     /// Whether derivatives of higher orders are taken by nested levels, because a rule may be no derivative.
@@ -74,7 +85,8 @@ pub struct Reals {
     longest_tape: usize,
 }
 
-/// The primal of a Real leaf: the number without any derivative information. Nan of anything else.
+/// The primal of a Real leaf: the number without any derivative information, of an interval one in the middle. Nan of
+/// anything else.
 pub fn primal(v: &Value) -> f64 {
     let mut v = v;
     loop {
@@ -86,6 +98,7 @@ pub fn primal(v: &Value) -> f64 {
                 v = match &a.parts {
                     Parts::Tape { primal, .. } => primal,
                     Parts::Jet(coefficients) => &coefficients[0],
+                    Parts::Interval(interval) => return interval.middle(),
                 }
             }
             Value::Unit
@@ -131,6 +144,8 @@ impl Reals {
     pub fn new(kinks: Kinks) -> Reals {
         Reals {
             kinks,
+            encloses: kinks == Kinks::Enclose,
+            proves: false,
             operations: 0,
             nests: false,
             translated: false,
@@ -161,7 +176,8 @@ impl Reals {
         site: Span,
     ) -> Result<Value, ErrorKind> {
         match self.kinks {
-            Kinks::Ignore => {}
+            _ if self.encloses => self.check_enclosed(op, a, b)?,
+            Kinks::Ignore | Kinks::Enclose => {}
             Kinks::Warn | Kinks::Error => self.check(op, a, b, site)?,
             Kinks::Exact => {
                 if let Some(decided) = self.undecided(op, a, b, site)? {
@@ -207,6 +223,9 @@ impl Reals {
             Comparison::Gt => (">", x > y),
             Comparison::Ge => (">=", x >= y),
         };
+        if self.encloses {
+            return self.compare_enclosed((c, name), a, b, site);
+        }
         if x == y && (level_of(a) > 0 || level_of(b) > 0) {
             if self.kinks == Kinks::Exact {
                 holds = self.compare_exactly((c, name), a, b, site);
@@ -226,6 +245,9 @@ impl Reals {
     /// [`ErrorKind::NotAnInt`] of nan and beyond 64 bits; else as for [`Reals::apply`].
     pub fn round(&mut self, r: Rounding, v: &Value, site: Span) -> Result<i64, ErrorKind> {
         self.operations += 1;
+        if self.encloses {
+            return self.round_enclosed(r, v, site);
+        }
         let x = primal(v);
         let integer = x.fract() == 0.0;
         let mut rounded = int::round(r, x)?;
@@ -257,6 +279,9 @@ impl Reals {
             None => xs.iter().map(|v| primal(&v)).collect(),
         };
         self.operations += keys.len() as u64;
+        if self.encloses {
+            return self.sort_enclosed(xs);
+        }
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_by(|&i, &j| {
             let (x, y) = (keys[i], keys[j]);
@@ -278,102 +303,6 @@ impl Reals {
             self.decide_order(&sorted, site, order.iter().fold(0, mixed))?;
         }
         Ok(order.into_iter().map(|i| i as i64).collect())
-    }
-}
-
-/// Reports.
-impl Reals {
-    /// Reports operands outside the domain and kinks, as the operation itself would.
-    #[cold]
-    pub fn check(&mut self, op: RealOp, a: &Value, b: &Value, site: Span) -> Result<(), ErrorKind> {
-        let row = row(op);
-        let b = if row.arity == 2 { b } else { &Value::Zero };
-        let operands = [primal(a), primal(b)];
-        let active = [level_of(a) > 0, level_of(b) > 0];
-        if (row.outside)(operands[0], operands[1]) {
-            self.report_domain(row.name, &operands[..row.arity], site)
-        } else if active != [false; 2] && (row.kink)(operands[0], operands[1], active) {
-            self.report_kink(row.name, &operands[..row.arity], site)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn report_kink(
-        &mut self,
-        op: &'static str,
-        operands: &[f64],
-        site: Span,
-    ) -> Result<(), ErrorKind> {
-        let operands = || operands.to_vec();
-        match self.kinks {
-            Kinks::Ignore => {}
-            Kinks::Warn => self.warn(WarningKind::Kink { op, operands: operands() }, site),
-            Kinks::Error | Kinks::Exact => {
-                return Err(ErrorKind::Kink { op, operands: operands() })
-            }
-        }
-        Ok(())
-    }
-
-    fn report_domain(
-        &mut self,
-        op: &'static str,
-        operands: &[f64],
-        site: Span,
-    ) -> Result<(), ErrorKind> {
-        let operands = || operands.to_vec();
-        match self.kinks {
-            Kinks::Ignore | Kinks::Exact => {}
-            Kinks::Warn => self.warn(WarningKind::OutsideDomain { op, operands: operands() }, site),
-            Kinks::Error => return Err(ErrorKind::OutsideDomain { op, operands: operands() }),
-        }
-        Ok(())
-    }
-
-    /// Adds a warning unless one of its kind was given for the place.
-    pub fn warn(&mut self, kind: WarningKind, site: Span) {
-        if self.reported.insert((kind.code(), site)) {
-            self.warnings.push((kind, site));
-        }
-    }
-
-    /// Another run begins, which may warn of the same again.
-    pub fn begin(&mut self) {
-        self.reported.clear();
-    }
-
-    /// Warns of a derivative that is nan where the value is finite.
-    pub fn warn_nan(&mut self, culprit: Culprit) {
-        let Culprit { op, operands, site } = culprit;
-        self.warn(WarningKind::NanDerivative { op, operands }, site);
-    }
-
-    /// Remembers an operation that made finite derivatives into others, if it is the first at the level.
-    pub(crate) fn blame(&mut self, level: u16, culprit: Culprit) {
-        if let Some(Level::Jet(jet)) = self.levels.get_mut(usize::from(level) - 1) {
-            jet.culprit.get_or_insert(culprit);
-        }
-    }
-
-    /// Does something of which this operation is to be blamed, whatever it consists of.
-    pub(crate) fn blaming<R>(
-        &mut self,
-        level: u16,
-        culprit: Culprit,
-        act: impl FnOnce(&mut Reals) -> R,
-    ) -> R {
-        let jet = |reals: &mut Reals| match reals.levels.get_mut(usize::from(level) - 1) {
-            Some(Level::Jet(jet)) => jet.culprit.take(),
-            Some(Level::Tape(_)) | None => None,
-        };
-        let before = jet(self);
-        let result = act(self);
-        let made = jet(self).map(|_| culprit);
-        if let Some(culprit) = before.or(made) {
-            self.blame(level, culprit);
-        }
-        result
     }
 }
 
@@ -477,6 +406,9 @@ impl Reals {
         site: Span,
     ) -> Result<Value, ErrorKind> {
         self.operations += 1;
+        if self.encloses && level_of(a) == 0 && level_of(b) == 0 {
+            return self.enclosed(op, a, b);
+        }
         if let (Some(x), Some(y)) = (plain(a), plain(b)) {
             return Ok(self.number(real::eval(op, x, y)));
         }
@@ -601,6 +533,9 @@ impl Reals {
     pub(crate) fn raise(&mut self, x: &Value, n: i64, site: Span) -> Result<Value, ErrorKind> {
         self.operations += 1;
         let level = level_of(x);
+        if level == 0 && self.encloses {
+            return self.enclosed_power(x, n);
+        }
         if level == 0 {
             return Ok(self.number(real::power(primal(x), n)));
         }
@@ -632,7 +567,7 @@ impl Reals {
         site: Span,
     ) -> Result<Value, ErrorKind> {
         let power = self.raise(x, n.saturating_sub(1), site)?;
-        self.times(n as f64, &power, site)
+        self.mul(&self.of_int(n), &power, site)
     }
 
     /// The partial derivative of an operation by operand `i`; its result is computed if need be.
@@ -650,6 +585,9 @@ impl Reals {
         let (Some(p), Some(q)) = (plain(a), plain(b)) else {
             return self.term(term, op, a, b, y, site);
         };
+        if self.encloses {
+            return self.term(term, op, a, b, y, site);
+        }
         if let Partial::ZeroWhere(condition, _) = term {
             if condition.holds(p, q) {
                 return Ok(vanished(*condition, p));
@@ -677,7 +615,7 @@ impl Reals {
                 Some(y) => Ok(y.clone()),
                 None => Ok(y.insert(self.op(op, a, b, site)?).clone()),
             },
-            Partial::Num(x) => Ok(Value::Real(*x)),
+            Partial::Num(x) => Ok(self.constant(*x)),
             Partial::Un(f, t) => {
                 let t = self.term(t, op, a, b, y, site)?;
                 self.op(*f, &t, &Value::Zero, site)
@@ -688,12 +626,11 @@ impl Reals {
                 self.op(*f, &s, &t, site)
             }
             Partial::NextPolygamma => self.op(real::next_polygamma(op), a, &Value::Zero, site),
-            Partial::TruncatedQuotient => {
-                Ok(Value::Real(real::truncated_quotient(primal(a), primal(b))))
-            }
+            Partial::TruncatedQuotient => self.truncated_quotient(a, b),
             Partial::ZeroWhere(condition, t) => {
                 let (x, e) = (primal(a), primal(b));
                 let zero = match condition {
+                    _ if self.encloses => self.certainly(*condition, a, b, plain(b).is_some()),
                     Condition::ZeroExponent => e == 0.0 && (x == 0.0 || plain(b).is_some()),
                     Condition::ZeroBase | Condition::Vanishes => condition.holds(x, e),
                 };
@@ -703,6 +640,14 @@ impl Reals {
                     self.term(t, op, a, b, y, site)
                 }
             }
+        }
+    }
+
+    /// What [`Partial::TruncatedQuotient`] stands for.
+    pub(crate) fn truncated_quotient(&self, a: &Value, b: &Value) -> Result<Value, ErrorKind> {
+        match self.encloses {
+            true => self.whole_quotient(a, b),
+            false => Ok(Value::Real(real::truncated_quotient(primal(a), primal(b)))),
         }
     }
 

@@ -202,7 +202,7 @@ impl<'p> Rules<'p> {
             }),
             (DiffOp::Checkpoint, [f, x]) => self.apply(f, x, span),
             (DiffOp::Deciding, [f, _, x]) => self.apply(f, x, span),
-            (DiffOp::Decisions, _) => Value::PLAIN,
+            (DiffOp::Decisions | DiffOp::Enclose, _) => Value::PLAIN,
             (DiffOp::WithExactDerivative, [f, _, x]) => self.apply(f, x, span),
             (DiffOp::WithDerivative, [f, _, x]) => {
                 // How the value varies, the rule says, which may say anything.

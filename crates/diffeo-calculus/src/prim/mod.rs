@@ -5,6 +5,7 @@
 //! follows from the values it moves.
 
 pub mod int;
+pub mod interval;
 pub mod real;
 pub mod special;
 pub(crate) mod table;
@@ -421,4 +422,7 @@ pub enum DiffOp {
     /// outcome and what is 0 where it comes out otherwise), and nothing else. S is Bool, and the argument `true`: it is
     /// `false` where the value does not count, but what is decided.
     Deciding,
+    /// `(S → T, S, S) → ([]T, String)`: the lower and the upper ends of the values at all numbers between two points, or
+    /// none and why there are none.
+    Enclose,
 }

@@ -4,6 +4,7 @@
 
 mod costs;
 mod derivatives;
+mod intervals;
 mod lint;
 mod machine;
 mod random;

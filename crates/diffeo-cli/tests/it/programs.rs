@@ -207,6 +207,46 @@ fn kinks_are_decided_by_directions_when_asked_for() {
 }
 
 #[test]
+fn intervals_contain_exact_values_and_derivatives() {
+    let folder = Folder::new()
+        .with(
+            "a.deo",
+            "def main({x, ys}: {x: Real, ys: []Real}) = (x * x, map(fn y -> 2.0 * y, ys))\n\
+             def cube(x: Real) = x ^ 3\ndef branch(x: Real) = if x < 1.0 then x else 2.0\n",
+        )
+        .with("ys.json", "[1, \"2.0..3.0\"]");
+    let run = |args: &[&str]| folder.run(&[&["run", "a.deo"], args].concat());
+    run(&["--enclose", "--arg", "x=1.0..2.0", "--arg", "ys=[1, \"0.5+-0.25\"]"])
+        .prints("(1.0..4.0, [2.0, 0.5..1.5])");
+    run(&["--enclose", "--json", "--arg", "x=-1.0..2.0", "--arg", "ys=ys.json"])
+        .prints(r#"["0.0..4.0",[2.0,"4.0..6.0"]]"#);
+    folder.run(&["eval", "0.5 + 0.25", "--enclose"]).prints("0.75");
+    folder
+        .run(&["eval", "1.0 / 3.0", "--enclose"])
+        .prints("0.3333333333333333..0.3333333333333334");
+    let grad =
+        |args: &[&str]| folder.run(&[&["grad", "a.deo", "cube", "--enclose"], args].concat());
+    grad(&["--at", "1.0..2.0"]).prints("value     1.0..8.0\ngradient  3.0..12.0");
+    grad(&["--at", "1.0..2.0", "--json"]).prints(r#"{"value":"1.0..8.0","gradient":"3.0..12.0"}"#);
+    grad(&["--at", "1.0..2.0", "--jet", "1,2"]).prints(
+        "value      1.0..8.0\nvariables  the argument\n(0)  1.0..8.0\n(1)  3.0..12.0\n(2)  6.0..12.0",
+    );
+    folder.run(&["grad", "a.deo", "branch", "--enclose", "--at", "0.5..1.5"]).fails(
+        1,
+        &["a.deo:3:26: error[undecided]: 0.5..1.5 < 1.0 is not decided", "narrower intervals"],
+    );
+    folder
+        .run(&["grad", "a.deo", "branch", "--enclose", "--at", "1"])
+        .fails(1, &["error[kink]: 1.0 < 1.0 may have no derivative"]);
+    run(&["--arg", "x=1.0..2.0", "--arg", "ys=[]"]).fails(1, &["is an interval", "--enclose"]);
+    folder.run(&["grad", "a.deo", "cube", "--at", "1..2"]).fails(2, &["is an interval"]);
+    grad(&["--at", "1..2", "--check"]).fails(2, &["--check", "--enclose"]);
+    run(&["--enclose", "--kinks", "warn"]).fails(2, &["--kinks", "--enclose"]);
+    run(&["--enclose", "--engine", "jit"]).fails(2, &["`--engine jit` has no `--enclose`"]);
+    run(&["--enclose", "--arg", "x=2.0..1.0", "--arg", "ys=[]"]).fails(1, &["x: Real"]);
+}
+
+#[test]
 fn a_parameter_of_a_maybe_type_may_be_left_out() {
     let folder = Folder::new().with(
         "a.deo",

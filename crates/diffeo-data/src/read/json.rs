@@ -1,6 +1,7 @@
 //! JSON into a declared type.
 //!
-//! Real and Int are numbers (`"nan"`, `"inf"`, `"-inf"` stand for what JSON does not have); tuples,
+//! Real and Int are numbers (`"nan"`, `"inf"`, `"-inf"`, and intervals such as `"0.9..1.1"`, stand for what JSON does
+//! not have); tuples,
 //! arrays and lists are arrays; records are objects; `()` is `null`; a constructor is an object with
 //! its name as the only key. Fields that a record's type does not have are passed over. `Nothing` may be `null`, or a field that is left out, and `Just(x)` what
 //! x is, where that is unambiguous ([`bare`]). Reading goes from the text straight into [`Column`]s,
@@ -12,6 +13,8 @@ use crate::error::{JsonPiece, PathStep, Position, Problem};
 use crate::shape::maybe;
 use crate::{reason, RED_ZONE, SEGMENT};
 use diffeo_base::Name;
+use diffeo_calculus::eval::reals::enclosure;
+use diffeo_calculus::show::parse_interval;
 use diffeo_calculus::ty::{DataDecl, Ty, WellKnown, CONS, JUST, NIL, NOTHING};
 use diffeo_calculus::value::Value;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -161,6 +164,30 @@ fn bare<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<&'t Ty> {
     })
 }
 
+/// A Real that JSON has no number for: one that is not finite, an interval.
+pub(super) fn special_real(text: &str) -> Option<Value> {
+    match text {
+        "nan" => Some(Value::Real(f64::NAN)),
+        "inf" => Some(Value::Real(f64::INFINITY)),
+        "-inf" => Some(Value::Real(f64::NEG_INFINITY)),
+        _ => parse_interval(text).map(enclosure),
+    }
+}
+
+/// Puts a Real at the end of a column, whose elements may have to become values.
+fn push_real(column: &mut Column, real: Value) {
+    match (&mut *column, real) {
+        (Column::Real(reals), Value::Real(x)) => push(reals, x),
+        (Column::Real(reals), interval) => {
+            let mut values: Vec<Value> = reals.iter().map(|x| Value::Real(*x)).collect();
+            push(&mut values, interval);
+            *column = Column::Other(values);
+        }
+        (Column::Other(values), real) => push(values, real),
+        (Column::Int(_) | Column::Bool(_) | Column::Tuple(_) | Column::Rows { .. }, _) => {}
+    }
+}
+
 /// Reads one value and puts it at the end of a column.
 struct Element<'r, 'a> {
     ty: &'r Ty,
@@ -232,6 +259,9 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
         match (&mut *self.column, i64::try_from(n)) {
             (Column::Real(column), _) => push(column, n as f64),
             (Column::Int(column), Ok(n)) => push(column, n),
+            (Column::Other(column), _) if *self.ty == Ty::Real => {
+                push(column, Value::Real(n as f64));
+            }
             _ => {
                 return self.unwrapped(JsonPiece::Number(n.to_string()), |inner| inner.visit_u64(n))
             }
@@ -243,6 +273,9 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
         match self.column {
             Column::Real(column) => push(column, n as f64),
             Column::Int(column) => push(column, n),
+            Column::Other(column) if *self.ty == Ty::Real => {
+                push(column, Value::Real(n as f64));
+            }
             _ => {
                 return self.unwrapped(JsonPiece::Number(n.to_string()), |inner| inner.visit_i64(n))
             }
@@ -253,6 +286,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
     fn visit_f64<E: serde::de::Error>(self, r: f64) -> Result<(), E> {
         match self.column {
             Column::Real(column) => push(column, r),
+            Column::Other(column) if *self.ty == Ty::Real => push(column, Value::Real(r)),
             // The library reads `-0` as this.
             Column::Int(column) if r == 0.0 && r.is_sign_negative() => push(column, 0),
             _ => {
@@ -266,9 +300,9 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
         match (&mut *self.column, self.ty, text) {
             (Column::Other(column), Ty::String, _) => push(column, Value::string(text)),
-            (Column::Real(column), _, "nan") => push(column, f64::NAN),
-            (Column::Real(column), _, "inf") => push(column, f64::INFINITY),
-            (Column::Real(column), _, "-inf") => push(column, f64::NEG_INFINITY),
+            (column, Ty::Real, text) if special_real(text).is_some() => {
+                push_real(column, special_real(text).unwrap_or(Value::Unit));
+            }
             _ => {
                 let found = JsonPiece::String(text.to_string());
                 return self.unwrapped(found, |inner| inner.visit_str(text));

@@ -116,11 +116,8 @@ pub fn read_argument(
     }
     if *field.ty == Ty::Real {
         // As JSON these are strings; on the command line nobody would write the quotes.
-        match text.trim() {
-            "nan" => return Ok(Value::Real(f64::NAN)),
-            "inf" => return Ok(Value::Real(f64::INFINITY)),
-            "-inf" => return Ok(Value::Real(f64::NEG_INFINITY)),
-            _ => {}
+        if let Some(real) = json::special_real(text.trim()) {
+            return Ok(real);
         }
     }
     let Some(place) = Place::of(text) else {

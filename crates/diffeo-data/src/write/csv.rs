@@ -12,6 +12,7 @@ use crate::read::is_missing;
 use crate::shape::{layout, Cell, TableLayout};
 use diffeo_base::Name;
 use diffeo_calculus::array::Array;
+use diffeo_calculus::show::show;
 use diffeo_calculus::ty::{DataDecl, Ty, JUST};
 use diffeo_calculus::value::Value;
 use diffeo_front::interface::Type;
@@ -209,6 +210,7 @@ impl<W: Write> CsvLine<'_, W> {
             Value::Real(r) if r.is_finite() => Ok(serde_json::to_writer(&mut *self.out, r)?),
             Value::Real(r) if r.is_nan() => self.out.write_all(b"nan"),
             Value::Real(r) => write!(self.out, "{r}"),
+            Value::Active(_) => self.out.write_all(show(value, ty, &[]).as_bytes()),
             Value::Int(i) => Ok(serde_json::to_writer(&mut *self.out, i)?),
             Value::Bool(b) => write!(self.out, "{b}"),
             _ => Err(unexpected()),

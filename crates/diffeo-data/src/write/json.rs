@@ -1,11 +1,11 @@
 //! Any first-order value into JSON, piece by piece.
 //!
-//! Real and Int are numbers that read back exactly (`"nan"`, `"inf"`, `"-inf"` stand for what JSON
-//! does not have); tuples, arrays and lists are arrays; records are objects; `()` is `null`; a
+//! Real and Int are numbers that read back exactly (`"nan"`, `"inf"`, `"-inf"`, and intervals such as `"0.9..1.1"`,
+//! stand for what JSON does not have); tuples, arrays and lists are arrays; records are objects; `()` is `null`; a
 //! constructor is an object with its name as the only key; a plot is a specification of Vega-Lite.
 
 use crate::{RED_ZONE, SEGMENT};
-use diffeo_calculus::show::is_escaped;
+use diffeo_calculus::show::{is_escaped, show};
 use diffeo_calculus::ty::{DataDecl, Ty, WellKnown};
 use diffeo_calculus::value::Value;
 use std::borrow::Cow;
@@ -29,6 +29,7 @@ fn write<W: Write + ?Sized>(
 ) -> io::Result<()> {
     match (ty, value) {
         (Ty::Real, Value::Real(r)) => write_real(out, *r),
+        (Ty::Real, Value::Active(_)) => write!(out, "\"{}\"", show(value, ty, datas)),
         (Ty::Int, Value::Int(i)) => write!(out, "{i}"),
         (Ty::Bool, Value::Bool(b)) => write!(out, "{b}"),
         (Ty::String, Value::String(text)) => write_string(out, text),

@@ -44,6 +44,9 @@ fn write_number(out: &mut impl Write, value: &Value) -> io::Result<()> {
         Value::Real(r) => out.write_all(&r.to_le_bytes()),
         Value::Int(i) => out.write_all(&i.to_le_bytes()),
         Value::Bool(b) => out.write_all(&[u8::from(*b)]),
+        Value::Active(_) => {
+            Err(io::Error::other("it has intervals, for which JSON, CSV and TSV have room"))
+        }
         _ => Err(unexpected()),
     }
 }

@@ -226,6 +226,7 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         }
         "deciding" => return Term::new(TermKind::Diff(diff(DiffOp::Deciding), args), span),
         "decisions" => return Term::new(TermKind::Diff(diff(DiffOp::Decisions), args), span),
+        "enclose" => return Term::new(TermKind::Diff(diff(DiffOp::Enclose), args), span),
         "with_exact_derivative" => {
             return Term::new(TermKind::Diff(diff(DiffOp::WithExactDerivative), args), span)
         }

@@ -117,6 +117,7 @@ pub fn cases(file: &Path) -> Vec<Case> {
                     "warn" => Kinks::Warn,
                     "error" => Kinks::Error,
                     "exact" => Kinks::Exact,
+                    "enclose" => Kinks::Enclose,
                     other => panic!("{other:?} is no way with kinks"),
                 });
             } else if let Some((first, v)) =

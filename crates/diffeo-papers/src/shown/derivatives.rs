@@ -82,7 +82,8 @@ fn differentiates(op: DiffOp) -> bool {
         | DiffOp::WithDerivative
         | DiffOp::WithExactDerivative
         | DiffOp::Decisions
-        | DiffOp::Deciding => false,
+        | DiffOp::Deciding
+        | DiffOp::Enclose => false,
     }
 }
 

@@ -462,8 +462,8 @@ impl TraceEvaluator {
                     _ => Err(mistyped("three operands are expected")),
                 },
                 DiffOp::Decisions => self.decisions(&operands),
-                // The evaluator knows the directions.
-                DiffOp::RdAlong => Err(ErrorKind::NanDerivative.into()),
+                // The evaluator knows directions and intervals.
+                DiffOp::RdAlong | DiffOp::Enclose => Err(ErrorKind::NanDerivative.into()),
                 DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                     let (first, body) =
                         definition.ok_or_else(|| mistyped("a definition is expected"))?;

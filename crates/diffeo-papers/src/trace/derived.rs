@@ -33,7 +33,8 @@ pub(super) fn operands(diff: &Diff) -> Vec<Ty> {
         | DiffOp::WithDerivative
         | DiffOp::WithExactDerivative
         | DiffOp::Decisions
-        | DiffOp::Deciding => {}
+        | DiffOp::Deciding
+        | DiffOp::Enclose => {}
     }
     types
 }

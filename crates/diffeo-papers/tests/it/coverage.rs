@@ -108,6 +108,11 @@ const PROGRAMS: &[(&str, &str)] = &[
         "let u : []Real = #decisions[Real, Real](fn (y : Real) -> #real.sign(y), -1.0, \"no\") in #real.mul(x, x)",
     ),
     ("deciding", "#deciding[Real, Real](fn (y : Real) -> #real.mul(y, y), fn (u : ()) -> array[Real](), x)"),
+    (
+        "enclose",
+        "#real.mul(x, #index[Real](proj[([]Real, String), 0](
+           #enclose[Real, Real](fn (y : Real) -> #real.mul(y, y), 1.0, 2.0)), 0))",
+    ),
     // What a function value was made from is known only when the program runs: with an engine.
     ("lift", "#rd[Real, Real](if #lt[Real](x, 1.0) then @half else @double, x, x)"),
 ];

@@ -26,7 +26,7 @@ fn jet_at(point: &Value, k: u32, r: u32) -> Value {
             seed = (seed * 7.3 + 0.619).fract();
             1.6 * seed - 0.8
         };
-        std::iter::once(x).chain((1..count).map(|_| next())).collect()
+        std::iter::once(x).chain((1..count).map(|_| next())).map(Value::Real).collect()
     });
     jet.expect("a jet")
 }

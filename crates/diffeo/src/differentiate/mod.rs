@@ -244,7 +244,7 @@ impl<'a> Differentiator<'a> {
         point: Option<GlobalId>,
     ) -> Option<Result<CompiledRun, Unsupported>> {
         let entry = &self.function.entry;
-        let (how, kinks) = self.how?;
+        let (how, kinks) = self.how.filter(|(_, kinks)| *kinks != Kinks::Enclose)?;
         let Some((program, global)) = asked(&entry.program, entry.global, what, point) else {
             let why = "Taylor coefficients in data whose declaration says Real".to_string();
             self.account.unsupported = Some(Refusal::Derivative(Span::NONE, why).into());

@@ -8,6 +8,7 @@ use crate::Diagnostic;
 use diffeo_base::Span;
 use diffeo_calculus::eval::derivative::{multi_indices, with_derivatives};
 use diffeo_calculus::eval::RuntimeError;
+use diffeo_calculus::leaves::each_leaf;
 use diffeo_calculus::outside::Asked;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
@@ -21,7 +22,7 @@ pub struct Taylor {
     /// The multi-indices in lexicographic order: how often is differentiated by each variable.
     pub indices: Vec<Vec<u32>>,
     /// For each Real of the value its name and its derivatives, in the order of the multi-indices.
-    pub results: Vec<(String, Vec<f64>)>,
+    pub results: Vec<(String, Vec<Value>)>,
 }
 
 impl Differentiator<'_> {
@@ -54,10 +55,10 @@ impl Differentiator<'_> {
         let asked = (Asked::Jet { k, r }, Some(lifted), None);
         let all = self.attempt(
             asked,
-            |jet| numbers(&jet),
+            |jet| reals(&jet),
             |own| {
                 let f = own.itself()?;
-                own.along(&f, x, r, &seeds)
+                own.jet_along(&f, x, r, &seeds).map(|jet| reals(&jet))
             },
         )?;
         let mut results = Vec::new();
@@ -80,11 +81,31 @@ impl Differentiator<'_> {
         r: u32,
         directions: &[&dyn Fn(usize) -> f64],
     ) -> Result<Vec<f64>, RuntimeError> {
+        self.jet_along(function, x, r, directions).map(|jet| numbers(&jet))
+    }
+
+    /// The same as the value of the operator.
+    fn jet_along(
+        &mut self,
+        function: &Value,
+        x: &Value,
+        r: u32,
+        directions: &[&dyn Fn(usize) -> f64],
+    ) -> Result<Value, RuntimeError> {
         let k = directions.len() as u32;
         let lifted = lifted(x, r, directions)?;
-        let jet = self.derivative(DiffOp::Jet { k, r }, [function.clone(), lifted])?;
-        Ok(numbers(&jet))
+        self.derivative(DiffOp::Jet { k, r }, [function.clone(), lifted])
     }
+}
+
+/// The Reals of a value, in order.
+fn reals(value: &Value) -> Vec<Value> {
+    let mut out = Vec::new();
+    let _: Result<(), std::convert::Infallible> = each_leaf(value, &mut |leaf| {
+        out.push(leaf.clone());
+        Ok(())
+    });
+    out
 }
 
 /// A point with the coefficients of these directions in the place of each Real.
@@ -94,16 +115,16 @@ fn lifted(x: &Value, r: u32, directions: &[&dyn Fn(usize) -> f64]) -> Result<Val
     let place =
         |v: usize| indices.iter().position(|alpha| alpha.iter().sum::<u32>() == 1 && alpha[v] == 1);
     let places: Vec<Option<usize>> = (0..directions.len()).map(place).collect();
-    let coefficients = numbers(x);
+    let coefficients = reals(x);
     // Reals of a structure are not lifted in their order: each says which it is.
     let places_of = with_numbers(x, &mut |i, _| Value::Real(i as f64));
     let lifted = with_derivatives(&places_of, indices.len(), &mut |i| {
         let i = i as usize;
-        let mut c = vec![0.0; indices.len()];
-        c[0] = coefficients[i];
+        let mut c = vec![Value::Real(0.0); indices.len()];
+        c[0] = coefficients[i].clone();
         for (place, direction) in places.iter().zip(directions) {
             if let Some(place) = place {
-                c[*place] = direction(i);
+                c[*place] = Value::Real(direction(i));
             }
         }
         c

@@ -4,6 +4,9 @@ use super::value::{Array, Value};
 use diffeo_array::value::FlatValue;
 use diffeo_base::field_name;
 use diffeo_calculus::array::Array as CoreArray;
+use diffeo_calculus::eval::reals::{enclosure, interval};
+use diffeo_calculus::leaves::has_interval;
+use diffeo_calculus::prim::interval::Interval;
 use diffeo_calculus::ty::{DataDecl, Ty, WellKnown, CONS, NIL};
 use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::engine::{Arg, Results};
@@ -153,7 +156,11 @@ impl<'v> Arguments<'v> {
                 }
             }
             _ => {
+                let found = value;
                 let value = ValueTypes { datas: layout.datas() }.core(value, ty)?;
+                if has_interval(&value) {
+                    return Err(misfit(found, ty, layout.datas()));
+                }
                 self.parts.extend(layout.flat(&value, ty).into_iter().map(ArgumentPart::Flat));
             }
         }
@@ -262,6 +269,9 @@ impl ValueTypes<'_> {
         match (value, ty) {
             (Value::Unit, Ty::Unit) => Ok(Core::Unit),
             (Value::Real(x), Ty::Real) => Ok(Core::Real(*x)),
+            (Value::Interval(lo, hi), Ty::Real) => {
+                Interval::new(*lo, *hi).map(enclosure).ok_or_else(misfit)
+            }
             (Value::Int(n), Ty::Int) => Ok(Core::Int(*n)),
             (Value::Int(n), Ty::Real) => Ok(Core::Real(*n as f64)),
             (Value::Bool(b), Ty::Bool) => Ok(Core::Bool(*b)),
@@ -347,6 +357,10 @@ impl ValueTypes<'_> {
         };
         match (value, ty) {
             (Core::Real(x), _) => Value::Real(*x),
+            (Core::Active(_), _) => match interval(value) {
+                Some(x) => Value::Interval(x.lo(), x.hi()),
+                None => Value::Real(f64::NAN),
+            },
             (Core::Int(n), _) => Value::Int(*n),
             (Core::Bool(b), _) => Value::Bool(*b),
             (Core::String(text), _) => Value::String(text.to_string().into()),
@@ -382,11 +396,18 @@ impl ValueTypes<'_> {
         match element {
             Ty::Real => match array.reals() {
                 Some(reals) => reals.to_vec().into(),
-                None => Value::Reals(Array::vector(
-                    each()
-                        .map(|x| if let Value::Real(x) = x { x } else { 0.0 })
-                        .collect::<Vec<_>>(),
-                )),
+                None => {
+                    let elements: Vec<Value<'static>> = each().collect();
+                    let real = |x: &Value<'_>| match x {
+                        Value::Real(x) => Some(*x),
+                        _ => None,
+                    };
+                    // Some of them may be intervals.
+                    match elements.iter().map(real).collect::<Option<Vec<f64>>>() {
+                        Some(reals) => Value::Reals(Array::vector(reals)),
+                        None => Value::Array(elements),
+                    }
+                }
             },
             Ty::Int => match array.ints() {
                 Some(ints) => ints.to_vec().into(),
@@ -397,7 +418,14 @@ impl ValueTypes<'_> {
                 None => Value::Array(each().collect()),
             },
             // Rows of numbers are one array of more indices.
-            element if is_numbers(element) => stacked(each().collect(), element),
+            element if is_numbers(element) => {
+                let rows: Vec<Value<'static>> = each().collect();
+                // Rows of intervals are none of numbers.
+                match rows.iter().any(|row| matches!(row, Value::Array(_))) {
+                    true => Value::Array(rows),
+                    false => stacked(rows, element),
+                }
+            }
             _ => Value::Array(each().collect()),
         }
     }

@@ -111,6 +111,39 @@ scalars! {
     bool: Bool, Bools;
 }
 
+/// The numbers between two: what is known of a Real, where functions are asked for certain values
+/// ([`super::Program::enclose`]).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Interval {
+    /// The least of them.
+    pub lo: f64,
+    /// The largest.
+    pub hi: f64,
+}
+
+impl Interval {
+    /// Whether a number is one of them.
+    pub fn contains(self, x: f64) -> bool {
+        self.lo <= x && x <= self.hi
+    }
+}
+
+impl ToDiffeo for Interval {
+    fn to_value(&self) -> Value<'_> {
+        Value::Interval(self.lo, self.hi)
+    }
+}
+
+impl FromDiffeo for Interval {
+    fn from_value(value: Value<'static>) -> Result<Interval, Mismatch> {
+        match value {
+            Value::Real(x) => Ok(Interval { lo: x, hi: x }),
+            Value::Interval(lo, hi) => Ok(Interval { lo, hi }),
+            other => Err(Mismatch::new(other.describe(), "Interval")),
+        }
+    }
+}
+
 impl ToDiffeo for str {
     fn to_value(&self) -> Value<'_> {
         Value::String(self.into())
@@ -256,6 +289,7 @@ impl ToDiffeo for Value<'_> {
             }
             Value::Unit => Value::Unit,
             Value::Real(x) => Value::Real(*x),
+            Value::Interval(lo, hi) => Value::Interval(*lo, *hi),
             Value::Int(n) => Value::Int(*n),
             Value::Bool(b) => Value::Bool(*b),
             Value::String(text) => Value::String(Cow::Borrowed(text)),

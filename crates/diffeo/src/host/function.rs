@@ -11,6 +11,7 @@ use crate::session::{next, Engine, Next, BRIEF};
 use diffeo_calculus::eval::{
     Event, Exceeded, Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError, RuntimeWarning,
 };
+use diffeo_calculus::leaves::has_interval;
 use diffeo_calculus::outside::{asked, derivative_by, Asked, By};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value as Core;
@@ -28,6 +29,10 @@ use std::time::{Duration, Instant};
 
 /// What a program reports with `progress`: its label, how much there is to do, how much is done.
 pub type Report<'r> = diffeo_calculus::eval::Progress<'r>;
+
+/// Why an argument does not fit that has an interval in it.
+pub(super) const INTERVAL: &str =
+    "it has an interval in it, but the program computes with numbers: `enclose` gives a function of intervals";
 
 /// How long a call waits at most, before it looks again whether its code is there.
 const MOST_PAUSE: Duration = Duration::from_millis(2);
@@ -621,6 +626,9 @@ impl Function {
                 true => code.core(argument, from).map_err(|m| self.misfit(&m.explain()))?,
                 false => Core::Unit,
             };
+            if has_interval(&given) && inner.options.kinks != Kinks::Enclose {
+                return Err(self.misfit(INTERVAL));
+            }
             inner.printed.begin(printed);
             let machine = machine.get_or_insert_with(|| {
                 let options = inner.options.run(&inner.printed, &inner.warnings);
@@ -631,7 +639,7 @@ impl Function {
             let run = || {
                 let value = machine.eval_global(entry.global)?;
                 if is_function {
-                    machine.apply(&value, given)
+                    machine.evaluate(&value, given)
                 } else {
                     Ok(value)
                 }

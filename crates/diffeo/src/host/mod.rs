@@ -27,7 +27,7 @@ mod repeated;
 mod stablehlo;
 mod value;
 
-pub use convert::{FromDiffeo, Mismatch, ToDiffeo};
+pub use convert::{FromDiffeo, Interval, Mismatch, ToDiffeo};
 pub use diffeo_calculus::ty::WellKnown;
 pub use diffeo_front::interface::{Type, Types, Variant};
 pub use function::{Function, HostOptions, Lines, Report, Reports};
@@ -39,7 +39,7 @@ use crate::session::Session;
 use crate::Cpu;
 use crate::ModuleId;
 use diffeo_base::{bounded, Spelling};
-use diffeo_calculus::eval::{Exceeded, Limits};
+use diffeo_calculus::eval::{Exceeded, Kinks, Limits};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::confined::Confined;
@@ -243,6 +243,28 @@ impl Program {
                 Err(Error::new("entry-type", message))
             }
         }
+    }
+
+    /// A function whose values certainly contain the exact ones: every Real is an interval, in what is given, computed and
+    /// differentiated. What intervals do not decide stops the program.
+    ///
+    /// ```
+    /// use diffeo::{Interval, Program};
+    ///
+    /// let program = Program::from_text("square.deo", "def square(x: Real) = x * x")?;
+    /// let square = program.enclose("square")?;
+    /// let value: Interval = square.call(Interval { lo: 1.0, hi: 2.0 })?;
+    /// assert_eq!(value, Interval { lo: 1.0, hi: 4.0 });
+    /// let slope: Interval = square.grad(&[0])?.call(Interval { lo: 1.0, hi: 2.0 })?;
+    /// assert_eq!(slope, Interval { lo: 2.0, hi: 4.0 });
+    /// # Ok::<(), diffeo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Program::function`].
+    pub fn enclose(&self, name: &str) -> Result<Function, Error> {
+        let options = HostOptions { kinks: Kinks::Enclose, ..HostOptions::default() };
+        self.function_with(name, options)
     }
 
     /// A definition that is a function or a constant, run with these options.

@@ -4,12 +4,13 @@
 //! where there is machine code, a call allocates nothing beyond what the program itself makes.
 
 use super::code::ValueTypes;
-use super::function::{Failed, Function, Running};
+use super::function::{Failed, Function, Running, INTERVAL};
 use super::{Array, Error, Value};
 use crate::session::BRIEF;
 use crate::Message;
 use diffeo_array::value::FlatValue;
 use diffeo_calculus::eval::Limits;
+use diffeo_calculus::leaves::has_interval;
 use diffeo_calculus::ty::Ty;
 use diffeo_codegen::engine::Arg;
 use std::sync::atomic::AtomicBool;
@@ -56,6 +57,9 @@ impl<'f> Repeated<'f> {
             let datas = running.layout.datas();
             let value = ValueTypes { datas }.core(data, &parts[1]);
             let value = value.map_err(|why| function.misfit(&why.explain()))?;
+            if has_interval(&value) {
+                return Err(function.misfit(INTERVAL));
+            }
             flat = running.layout.flat(&value, &parts[1]);
         }
         running.instance.set_limits(bounds);

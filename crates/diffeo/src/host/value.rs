@@ -59,6 +59,8 @@ pub enum Value<'a> {
     Unit,
     /// A Real.
     Real(f64),
+    /// A Real between these two numbers, where functions are asked for certain values ([`super::Program::enclose`]).
+    Interval(f64, f64),
     /// An Int.
     Int(i64),
     /// A Bool.
@@ -122,6 +124,7 @@ impl<'a> Value<'a> {
         match self {
             Value::Unit => Value::Unit,
             Value::Real(x) => Value::Real(x),
+            Value::Interval(lo, hi) => Value::Interval(lo, hi),
             Value::Int(n) => Value::Int(n),
             Value::Bool(b) => Value::Bool(b),
             Value::String(text) => Value::String(own(text)),
@@ -146,6 +149,7 @@ impl<'a> Value<'a> {
         match self {
             Value::Unit => "()".to_string(),
             Value::Real(x) => format!("the Real {}", diffeo_calculus::show::real(*x)),
+            Value::Interval(lo, hi) => format!("the interval {lo:?}..{hi:?}"),
             Value::Int(n) => format!("the Int {n}"),
             Value::Bool(b) => format!("the Bool {b}"),
             Value::String(_) => "a String".to_string(),

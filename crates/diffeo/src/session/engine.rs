@@ -157,7 +157,8 @@ impl Engine {
         match self {
             Engine::Papers(PapersEngine::Trace) => matches!(kinks, Kinks::Ignore | Kinks::Error),
             Engine::Papers(_) => kinks == Kinks::Ignore,
-            Engine::Auto | Engine::Reference | Engine::Flat | Engine::Compiled(_) => true,
+            Engine::Flat | Engine::Compiled(_) => kinks != Kinks::Enclose,
+            Engine::Auto | Engine::Reference => true,
         }
     }
 
@@ -193,7 +194,7 @@ impl How {
         once: &Once,
     ) -> Result<Ran, Unsupported> {
         let (mut times, mut unsupported) = (Vec::new(), None);
-        if self.engine.is_compiled() {
+        if self.engine.is_compiled() && once.kinks != Kinks::Enclose {
             let kinks = once.kinks != Kinks::Ignore;
             let longest = (self.engine == Engine::Auto).then_some(LONGEST);
             let options = LowerOptions { kinks, longest, ..LowerOptions::default() };
@@ -216,8 +217,12 @@ impl How {
             }
         }
         let system = match self.engine {
-            Engine::Papers(system) => Some(system),
-            Engine::Auto | Engine::Reference | Engine::Flat | Engine::Compiled(_) => None,
+            Engine::Papers(system) if once.kinks != Kinks::Enclose => Some(system),
+            Engine::Papers(_)
+            | Engine::Auto
+            | Engine::Reference
+            | Engine::Flat
+            | Engine::Compiled(_) => None,
         };
         if system.is_some_and(|system| system != PapersEngine::Trace) {
             unsupported = diffeo_lower::growing(program).map(Unsupported::from);
@@ -404,7 +409,7 @@ fn evaluated(
     let result = timed("run", &mut times, || {
         let value = machine.eval_global(global)?;
         match arg {
-            Some(arg) => machine.apply(&value, arg),
+            Some(arg) => machine.evaluate(&value, arg),
             None => Ok(value),
         }
     });

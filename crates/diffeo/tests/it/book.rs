@@ -120,6 +120,7 @@ fn command(text: &str) -> Command {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--json" => command.json = true,
+            "--enclose" => command.kinks = Kinks::Enclose,
             "--kinks" => {
                 command.kinks = match words.next().as_deref() {
                     Some("warn") => Kinks::Warn,

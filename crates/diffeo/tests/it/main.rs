@@ -7,6 +7,7 @@ mod boundary;
 mod compiled;
 mod costs;
 mod derivative_check;
+mod enclose;
 mod engines;
 mod exact_kinks;
 mod fuzz;

@@ -13,9 +13,7 @@
 use super::level::{below, coefficients, jet};
 use crate::eval::error::ErrorKind;
 use crate::eval::reals::{primal, Reals};
-use crate::prim::real::{
-    next_polygamma, row, truncated_quotient, Condition, DerivativeRule, Partial, POWERS,
-};
+use crate::prim::real::{next_polygamma, row, Condition, DerivativeRule, Partial, POWERS};
 use crate::prim::RealOp;
 use crate::value::Value;
 use diffeo_base::Span;
@@ -416,7 +414,11 @@ impl Series<'_> {
     }
 
     fn number(&mut self, x: f64) -> usize {
-        let coefficients = constant(self.at.shape, Value::Real(x));
+        self.constant(Value::Real(x))
+    }
+
+    fn constant(&mut self, x: Value) -> usize {
+        let coefficients = constant(self.at.shape, x);
         self.add(SolvedSeries::given(coefficients))
     }
 
@@ -427,7 +429,10 @@ impl Series<'_> {
             Partial::A => a,
             Partial::B => b,
             Partial::Y => y,
-            Partial::Num(x) => self.number(*x),
+            Partial::Num(x) => {
+                let x = self.reals.constant(*x);
+                self.constant(x)
+            }
             Partial::Un(op, t) => {
                 let t = self.term(t, y)?;
                 self.operation(*op, [t, Self::ZERO])
@@ -441,12 +446,20 @@ impl Series<'_> {
                 None => Self::ZERO,
             },
             Partial::TruncatedQuotient => {
-                let [a, b] = [self.primal(a)?, self.primal(b)?];
-                self.number(truncated_quotient(a, b))
+                self.ensure(a, 0)?;
+                self.ensure(b, 0)?;
+                let [a, b] = [a, b].map(|n| self.coefficient(n, 0));
+                let quotient = self.reals.truncated_quotient(&a, &b)?;
+                self.constant(quotient)
             }
             Partial::ZeroWhere(condition, t) => {
                 let [x, e] = [self.primal(a)?, self.primal(b)?];
                 let zero = match condition {
+                    _ if self.reals.encloses() => {
+                        let fixed = self.is_number(b)?;
+                        let [a, b] = [a, b].map(|n| self.coefficient(n, 0));
+                        self.reals.certainly(*condition, &a, &b, fixed)
+                    }
                     Condition::ZeroExponent => e == 0.0 && (x == 0.0 || self.is_number(b)?),
                     Condition::ZeroBase | Condition::Vanishes => condition.holds(x, e),
                 };

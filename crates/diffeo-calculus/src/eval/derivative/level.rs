@@ -77,7 +77,7 @@ pub(crate) fn below(v: &Value, level: u16) -> Value {
     match parts(v, level) {
         Some(Parts::Tape { primal, .. }) => primal.clone(),
         Some(Parts::Jet(coefficients)) => coefficients[0].clone(),
-        None => v.clone(),
+        Some(Parts::Interval(_)) | None => v.clone(),
     }
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn entry(v: &Value, level: u16) -> u32 {
     }
     match parts(v, level) {
         Some(Parts::Tape { id, .. }) => *id,
-        Some(Parts::Jet(_)) | None => 0,
+        Some(Parts::Jet(_) | Parts::Interval(_)) | None => 0,
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn entry(v: &Value, level: u16) -> u32 {
 pub(crate) fn coefficients(v: &Value, level: u16) -> Option<&[Value]> {
     match parts(v, level) {
         Some(Parts::Jet(coefficients)) => Some(coefficients),
-        Some(Parts::Tape { .. }) | None => None,
+        Some(Parts::Tape { .. } | Parts::Interval(_)) | None => None,
     }
 }
 

@@ -14,7 +14,8 @@
 //! What always holds: no result holds the level that was opened for it, and no level stays open, whether
 //! the call succeeds or fails. The arithmetic of the rules is that of [`Reals`], so operators nest.
 
-mod environment;
+mod enclosing;
+pub(in crate::eval) mod environment;
 mod exact;
 pub mod jet;
 pub(crate) mod level;
@@ -26,6 +27,7 @@ pub(crate) mod tape;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use enclosing::narrowed;
 pub use jet::JetShape;
 pub use jet::{jet_coefficients, multi_indices, MOST_COEFFICIENTS};
 pub use operators::derivative;
@@ -47,11 +49,9 @@ use std::rc::Rc;
 pub fn with_derivatives(
     v: &Value,
     count: usize,
-    of: &mut dyn FnMut(f64) -> Vec<f64>,
+    of: &mut dyn FnMut(f64) -> Vec<Value>,
 ) -> Result<Value, ErrorKind> {
-    shapes::to_derivatives(v, count, &mut |leaf| {
-        Ok(of(super::reals::primal(leaf)).into_iter().map(Value::Real).collect())
-    })
+    shapes::to_derivatives(v, count, &mut |leaf| Ok(of(super::reals::primal(leaf))))
 }
 
 /// Who evaluates: calls functions and knows the call trace.

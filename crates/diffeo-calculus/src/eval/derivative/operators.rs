@@ -4,6 +4,7 @@
 //! point to a level of its own, calls the function, and reads the result off; `stop_gradient`,
 //! `checkpoint` and `with_derivative` ([`super::rules`]) open none but act on the levels of their operands.
 
+use super::enclosing::enclose;
 use super::environment::{highest_level, map_active};
 use super::exact::{self, Differentiated, Germ};
 use super::jet::JetShape;
@@ -16,7 +17,9 @@ use super::tape::Checkpoint;
 use super::{shapes, Caller, Pullback};
 use crate::array::Array;
 use crate::eval::error::{ErrorKind, RuntimeError};
-use crate::eval::reals::{primal, Decision, Decisions, Kinks, Reals, ARGUMENT, CAPTURED};
+use crate::eval::reals::{
+    primal, undifferentiated, Decision, Decisions, Kinks, Reals, ARGUMENT, CAPTURED,
+};
 use crate::leaves::{each_leaf, each_leaf_pair, map_leaves, zip_leaves};
 use crate::prim::DiffOp;
 use crate::value::{FunctionValue, Value};
@@ -56,6 +59,7 @@ pub fn derivative(
         }
         (DiffOp::Deciding, [f, told, x]) => deciding(cx, f, told, x),
         (DiffOp::Decisions, [f, x, _]) => decisions(cx, f, x, site),
+        (DiffOp::Enclose, [f, lower, upper]) => enclose(cx, f, [lower, upper], site),
         (
             DiffOp::Rd
             | DiffOp::RdAlong
@@ -67,7 +71,8 @@ pub fn derivative(
             | DiffOp::WithDerivative
             | DiffOp::WithExactDerivative
             | DiffOp::Decisions
-            | DiffOp::Deciding,
+            | DiffOp::Deciding
+            | DiffOp::Enclose,
             operands,
         ) => {
             let message = format!("{op:?} of {} operands", operands.len());
@@ -102,7 +107,7 @@ pub(super) fn call_at_level(
 }
 
 /// Value and pullback.
-fn vjp(
+pub(super) fn vjp(
     cx: &mut dyn Caller,
     f: &Value,
     x: &Value,
@@ -331,7 +336,7 @@ fn taylor_at(
             } else if shape.factorials[i] == 1.0 {
                 c.clone()
             } else {
-                reals.divide(c, &Value::Real(shape.factorials[i]), site)?
+                reals.divide(c, &reals.whole(shape.factorials[i]), site)?
             };
         }
         out[0] = germ.lift(&out[0]);
@@ -351,7 +356,7 @@ fn taylor_at(
             out.push(if is_plain_zero(c) {
                 Value::Real(0.0)
             } else {
-                reals.times(*factorial, c, site)?
+                reals.mul(&reals.whole(*factorial), c, site)?
             });
         }
         Ok(out)
@@ -472,7 +477,7 @@ fn stop_gradient(cx: &mut dyn Caller, x: &Value, site: Span) -> Result<Value, Ru
     let mut stripped = 0;
     let value = map_active(x, &mut |leaf| {
         stripped += 1;
-        Ok(Value::Real(primal(leaf)))
+        Ok(undifferentiated(leaf))
     });
     cx.reals().operations += stripped;
     at(cx, value, site)

@@ -29,7 +29,8 @@ impl Machine {
     ) -> Result<Value, RuntimeError> {
         let floor = self.frames.len();
         // Translated programs have zeros of their own, and blame operations: see `eval/watch.rs`.
-        let quick = self.translator.is_none();
+        let encloses = self.reals.encloses();
+        let quick = self.translator.is_none() && !encloses;
         let smooth = quick && matches!(self.options.kinks, Kinks::Ignore);
         let mut pc = 0;
         let mut origin = self.origin_of(&code);
@@ -220,7 +221,7 @@ impl Machine {
                         self.constants.pop();
                         let entry = &mut self.globals[global as usize];
                         entry.open = false;
-                        entry.value = Some(value.clone());
+                        entry.values[usize::from(self.reals.encloses())] = Some(value.clone());
                         set!(to, value);
                     }
                 }
@@ -282,7 +283,10 @@ impl Machine {
                 }
                 Instr::ToReal { to, a } => {
                     let n = check!(to_int(get!(a)));
-                    real!(to, n as f64);
+                    match encloses {
+                        true => set!(to, self.reals.of_int(n)),
+                        false => real!(to, n as f64),
+                    }
                 }
                 Instr::Prim { prim, to, args } => {
                     let mut args: ops::Values<Value> = args!(args);
@@ -410,7 +414,7 @@ impl Machine {
                     }
                 }
                 Instr::Global { to, global } => {
-                    if let Some(value) = &self.globals[global as usize].value {
+                    if let Some(value) = self.global_value(global) {
                         set!(to, value.clone());
                     } else {
                         let number = self.code_of(global);
@@ -430,12 +434,16 @@ impl Machine {
                 Instr::Diff { diff, to, args } => {
                     let mut args: Vec<Value> = args!(args);
                     let op = code.diffs[diff as usize];
+                    if self.reals.proves() && !self.by_the_library(&code, op, &args) {
+                        check!(self.reals.check_hidden(op, &args));
+                    }
                     let plain = match op {
                         DiffOp::Checkpoint
                         | DiffOp::WithDerivative
                         | DiffOp::WithExactDerivative
                         | DiffOp::Deciding => self.reals.depth() == 0,
                         DiffOp::Decisions
+                        | DiffOp::Enclose
                         | DiffOp::Rd
                         | DiffOp::RdAlong
                         | DiffOp::Vjp

@@ -99,7 +99,7 @@ pub(super) fn sum(cx: &mut PrimContext<'_>, array: &Array, ty: &Ty) -> Result<Va
     if array.is_empty() {
         return Ok(zero(ty, array));
     }
-    if let Some(xs) = array.reals() {
+    if let Some(xs) = array.reals().filter(|_| !cx.reals.encloses()) {
         return Ok(Value::Real(plain(xs.iter().copied()).unwrap_or(0.0)));
     }
     if let Some(xs) = array.ints() {
@@ -107,7 +107,7 @@ pub(super) fn sum(cx: &mut PrimContext<'_>, array: &Array, ty: &Ty) -> Result<Va
         return total.map(Value::Int);
     }
     let (column, off, len) = array.parts();
-    if let Column::Nested(..) = column {
+    if let (Column::Nested(..), false) = (column, cx.reals.encloses()) {
         if let Some(column) = rows(column, off, len, 1) {
             return Ok(Array::of(1, column).get(0));
         }

@@ -28,6 +28,7 @@ pub(super) fn binary(
             cx.count(super::arrays::size(a_array));
             let (a_parts, b_parts) = (a_array.parts(), b_array.parts());
             let plain = match op {
+                _ if cx.reals.encloses() => None,
                 RealOp::Add => zip(a_parts, b_parts, |a, b| a + b),
                 RealOp::Sub => zip(a_parts, b_parts, |a, b| a - b),
                 RealOp::Mul => zip(a_parts, b_parts, |a, b| a * b),
@@ -72,6 +73,7 @@ pub(super) fn unary(
             cx.count(super::arrays::size(array));
             let parts = array.parts();
             let plain = match (op, scalar) {
+                _ if cx.reals.encloses() => None,
                 (RealOp::Neg, None) => map(parts, |x| -x),
                 (RealOp::Mul, Some((Value::Real(r), true))) => map(parts, |x| r * x),
                 (RealOp::Div, Some((Value::Real(r), false))) if cx.smooth => map(parts, |x| x / r),
@@ -174,7 +176,8 @@ fn add_inner(
         (Value::Array(a_array), Value::Array(b_array)) => {
             agree("inner", a_array, b_array)?;
             cx.count(super::arrays::size(a_array));
-            if let Some((a, b)) = real_columns(a_array.parts(), b_array.parts()) {
+            let plain = real_columns(a_array.parts(), b_array.parts());
+            if let Some((a, b)) = plain.filter(|_| !cx.reals.encloses()) {
                 let Some(product) = sum::plain(a.iter().zip(b).map(|(a, b)| a * b)) else {
                     return Ok(());
                 };

@@ -55,7 +55,7 @@ type Leading = Option<([f64; 2], u16, usize)>;
 impl Reals {
     /// Directions decide at kinks.
     pub(crate) fn is_exact(&self) -> bool {
-        self.kinks == super::Kinks::Exact
+        self.kinks == super::Kinks::Exact && !self.encloses
     }
 
     /// Decides kinks by directions from now on, or does again what this gave.

@@ -298,7 +298,12 @@ impl DeltaTranslator<'_> {
                 let ty = self.ty(&d.signature().1);
                 self.let_(block, "x", ty, term)
             }
-            DiffOp::Rd | DiffOp::RdAlong | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
+            DiffOp::Rd
+            | DiffOp::RdAlong
+            | DiffOp::Enclose
+            | DiffOp::Vjp
+            | DiffOp::Jvp
+            | DiffOp::Jet { .. } => {
                 let ty = self.ty(&d.signature().1);
                 let fail = homomorphism::refused(self.w, self.system, d, e);
                 self.let_(block, "x", ty, fail)

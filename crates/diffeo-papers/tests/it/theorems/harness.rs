@@ -300,7 +300,8 @@ pub fn jets(point: &Value, derivatives: &[&Value]) -> Result<Value, CaseFailure>
         count += 1.0;
         count - 1.0
     });
-    let of = &mut |number: f64| all.iter().map(|reals| reals[number as usize]).collect();
+    let of =
+        &mut |number: f64| all.iter().map(|reals| Value::Real(reals[number as usize])).collect();
     with_derivatives(&numbered, all.len(), of).map_err(|kind| kind.message().into())
 }
 

@@ -51,6 +51,7 @@ fn host(value: Value<'static>, out: &mut String) {
     match value {
         Value::Unit => *out += "()",
         Value::Real(x) => *out += &format!("{x:?}"),
+        Value::Interval(lo, hi) => *out += &format!("{lo:?}..{hi:?}"),
         Value::Int(n) => *out += &n.to_string(),
         Value::Bool(b) => *out += &b.to_string(),
         Value::String(text) => *out += &format!("{text:?}"),
