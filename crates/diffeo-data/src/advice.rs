@@ -356,6 +356,10 @@ impl Problem {
                 "an argument is JSON, or the name of a file that ends in .json, .csv, .tsv, .txt, .dat, .xlsx, \
                  .parquet, .arrow, .feather, .npy or .npz; `data.log:csv` names the format of another file",
             ).to_string()),
+            Problem::NoInterval(_) => Some(
+                "an interval is `LOWER..UPPER` or `MIDDLE+-RADIUS`, of decimal numbers, the lower one first"
+                    .to_string(),
+            ),
             Problem::NoFormat(name) if not_read(name).is_some() => not_read(name).map(str::to_string),
             Problem::NoFormat(name) => {
                 Some(format!("write the format after it, as in `{}:csv`", short(name)))

@@ -223,6 +223,8 @@ pub enum Problem {
     NoHeader,
     /// The name of a file, or `-`, that does not tell the format.
     NoFormat(String),
+    /// A text that stands for an interval, but not for one with numbers in it.
+    NoInterval(String),
     /// A word after the name of a file, or after `-`, that is no format.
     UnknownFormat(String),
     /// `file.csv:option` that files of this format do not have.

@@ -94,6 +94,7 @@ impl Problem {
             Problem::Empty => "there is nothing in it".to_string(),
             Problem::NoHeader => "there is nothing in it, not even a header".to_string(),
             Problem::UnknownFormat(word) => format!("`{}` is no format", short(word)),
+            Problem::NoInterval(text) => format!("`{}` is no interval", short(text)),
             Problem::NoFormat(name) => format!("the name `{}` tells no format", short(name)),
             Problem::Option(option, format) => {
                 format!("`:{}` is no option of {}", short(option), format.info().article)

@@ -11,7 +11,6 @@
 use super::special::polygamma;
 use super::RealOp;
 use std::f64::consts::{FRAC_PI_2, PI};
-use std::f64::{INFINITY, NEG_INFINITY};
 
 /// The numbers between two.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -131,7 +130,7 @@ fn near(x: f64, ulps: u32) -> [f64; 2] {
 
 impl Interval {
     /// All numbers.
-    pub const ALL: Interval = Interval { lo: NEG_INFINITY, hi: INFINITY };
+    pub const ALL: Interval = Interval { lo: f64::NEG_INFINITY, hi: f64::INFINITY };
 
     /// One number; none of nan.
     pub fn point(x: f64) -> Option<Interval> {
@@ -210,7 +209,7 @@ impl Interval {
 
     /// From the bounds of a value at each of some corners.
     fn over(corners: impl IntoIterator<Item = [f64; 2]>) -> Enclosed {
-        let (mut lo, mut hi) = (INFINITY, NEG_INFINITY);
+        let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
         for [l, h] in corners {
             if l.is_nan() || h.is_nan() {
                 return Err(Uncertain::Outside);
@@ -266,7 +265,7 @@ fn elementary(f: fn(f64) -> f64, ulps: u32, exact_at: f64) -> impl Fn(f64) -> [f
 /// The operands do not all lie in the domain.
 pub fn enclose(op: RealOp, a: Interval, b: Interval) -> Enclosed {
     let unit = |y: Interval| y.within(-1.0, 1.0);
-    let positive = |y: Interval| y.within(0.0, INFINITY);
+    let positive = |y: Interval| y.within(0.0, f64::INFINITY);
     match op {
         RealOp::Add => add(a, b),
         RealOp::Sub => add(a, negative(b)),
@@ -297,7 +296,9 @@ pub fn enclose(op: RealOp, a: Interval, b: Interval) -> Enclosed {
         }
         RealOp::Atan => a.monotone(|x| near(libm::atan(x), if x == 0.0 { 0 } else { SMALL })),
         RealOp::Sinh => a.monotone(elementary(libm::sinh, LARGE, 0.0)),
-        RealOp::Cosh => a.even(elementary(libm::cosh, LARGE, 0.0)).map(|y| y.within(1.0, INFINITY)),
+        RealOp::Cosh => {
+            a.even(elementary(libm::cosh, LARGE, 0.0)).map(|y| y.within(1.0, f64::INFINITY))
+        }
         RealOp::Tanh => a.monotone(elementary(libm::tanh, LARGE, 0.0)).map(unit),
         RealOp::Asinh => a.monotone(elementary(libm::asinh, LARGE, 0.0)),
         RealOp::Acosh => {
@@ -308,7 +309,7 @@ pub fn enclose(op: RealOp, a: Interval, b: Interval) -> Enclosed {
             a.inside(a.greatest() < 1.0)?.monotone(elementary(libm::atanh, LARGE, 0.0))
         }
         RealOp::Expm1 => {
-            a.monotone(elementary(libm::expm1, SMALL, 0.0)).map(|y| y.within(-1.0, INFINITY))
+            a.monotone(elementary(libm::expm1, SMALL, 0.0)).map(|y| y.within(-1.0, f64::INFINITY))
         }
         RealOp::Log1p => a.inside(a.lo > -1.0)?.monotone(elementary(libm::log1p, SMALL, 0.0)),
         RealOp::Sigmoid => a.ends(sigmoid).map(|y| y.within(0.0, 1.0)),
@@ -409,7 +410,10 @@ pub fn power_int(x: Interval, n: i64) -> Enclosed {
             if x.contains(0.0) {
                 Err(why)
             } else {
-                Ok(Interval { lo: if n % 2 == 0 { 0.0 } else { NEG_INFINITY }, hi: INFINITY })
+                Ok(Interval {
+                    lo: if n % 2 == 0 { 0.0 } else { f64::NEG_INFINITY },
+                    hi: f64::INFINITY,
+                })
             }
         });
     }
@@ -462,7 +466,7 @@ fn power(a: Interval, b: Interval) -> Enclosed {
         // The limit along an end that is no bound, where there is one.
         let limitless = (x == 1.0 && e.is_infinite()) || (x.is_infinite() && e == 0.0);
         if limitless {
-            return [0.0, INFINITY];
+            return [0.0, f64::INFINITY];
         }
         let y = libm::pow(x, e);
         let exact = x == 0.0 || x == 1.0 || e == 0.0 || x.is_infinite() || e.is_infinite();
@@ -472,7 +476,7 @@ fn power(a: Interval, b: Interval) -> Enclosed {
             near(y, SMALL)
         }
     };
-    Interval::over(corners.map(of)).map(|y| y.within(0.0, INFINITY))
+    Interval::over(corners.map(of)).map(|y| y.within(0.0, f64::INFINITY))
 }
 
 /// The quotient of `a % b` truncated towards zero, if it is one for all operands.
@@ -542,7 +546,7 @@ fn exp(x: f64) -> Enclosed {
 
 /// `1 / (1 + exp(-x))`
 fn sigmoid(x: f64) -> Enclosed {
-    if x == INFINITY {
+    if x == f64::INFINITY {
         return Ok(ONE);
     }
     divide(ONE, add(ONE, exp(-x)?)?)
@@ -627,7 +631,7 @@ fn length(a: Interval, b: Interval) -> Enclosed {
         false => near(libm::hypot(x, y), SMALL),
     };
     Interval::over([of(a.least(), b.least()), of(a.greatest(), b.greatest())])
-        .map(|y| y.within(0.0, INFINITY))
+        .map(|y| y.within(0.0, f64::INFINITY))
 }
 
 /// `a / hypot(a, b)`, which grows with a, and whose absolute value falls with that of b.

@@ -220,6 +220,10 @@ fn intervals_contain_exact_values_and_derivatives() {
         .prints("(1.0..4.0, [2.0, 0.5..1.5])");
     run(&["--enclose", "--json", "--arg", "x=-1.0..2.0", "--arg", "ys=ys.json"])
         .prints(r#"["0.0..4.0",[2.0,"4.0..6.0"]]"#);
+    for none in ["x=2.0..1.0", "x=nan..1.0", "x=1.0+--0.5", "x=0.5.."] {
+        run(&["--enclose", "--arg", "ys=[]", "--arg", none])
+            .fails(1, &["is no interval", "LOWER..UPPER"]);
+    }
     folder.run(&["eval", "0.5 + 0.25", "--enclose"]).prints("0.75");
     folder
         .run(&["eval", "1.0 / 3.0", "--enclose"])

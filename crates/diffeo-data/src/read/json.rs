@@ -174,6 +174,11 @@ pub(super) fn special_real(text: &str) -> Option<Value> {
     }
 }
 
+/// Whether a text can stand for nothing but an interval.
+pub(super) fn means_interval(text: &str) -> bool {
+    ["..", "+-", "±"].iter().any(|sign| text.contains(sign))
+}
+
 /// Puts a Real at the end of a column, whose elements may have to become values.
 fn push_real(column: &mut Column, real: Value) {
     match (&mut *column, real) {

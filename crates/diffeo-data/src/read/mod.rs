@@ -128,6 +128,8 @@ pub fn read_argument(
             } else if matches!(*problem, Problem::Syntax { .. }) {
                 if let Some(format) = no_format(text) {
                     (at, *problem) = (None, format);
+                } else if *field.ty == Ty::Real && json::means_interval(text) {
+                    (at, *problem) = (None, Problem::NoInterval(text.trim().to_string()));
                 }
             }
             DataError::reading(field, DataSource::Text, Given::default(), at, *problem)
