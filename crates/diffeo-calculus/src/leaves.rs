@@ -16,6 +16,7 @@ pub use zip::{each_leaf_pair, zip_leaves};
 
 use crate::array::{Array, Column};
 use crate::value::Value;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Whether it is a Real leaf.
@@ -33,7 +34,7 @@ pub fn is_real(value: &Value) -> bool {
     }
 }
 
-/// Whether a Real leaf of a value that is not being differentiated is an interval.
+/// A Real leaf of a value that is not being differentiated is an interval.
 pub fn has_interval(value: &Value) -> bool {
     any_active(value)
 }
@@ -41,11 +42,23 @@ pub fn has_interval(value: &Value) -> bool {
 /// Whether a Real leaf depends on something that is being differentiated.
 pub fn any_active(value: &Value) -> bool {
     let mut pending: Vec<&[Value]> = vec![std::slice::from_ref(value)];
+    // A value that is shared, as often as there are paths to it, is looked at once.
+    let mut shared = HashSet::new();
     while let Some(values) = pending.pop() {
         for value in values {
             match value {
                 Value::Dual { .. } | Value::Active(_) => return true,
-                Value::Tuple(_) | Value::Data(_) => pending.push(value.fields()),
+                Value::Tuple(_) | Value::Data(_) => {
+                    let fields = value.fields();
+                    let is_shared = match value {
+                        Value::Tuple(v) => Rc::strong_count(v) > 1,
+                        Value::Data(v) => Rc::strong_count(v) > 1,
+                        _ => false,
+                    };
+                    if !is_shared || shared.insert(fields.as_ptr()) {
+                        pending.push(fields);
+                    }
+                }
                 Value::Array(a) => {
                     let (column, off, len) = a.parts();
                     gather_values(column, off, len, &mut pending);
