@@ -138,7 +138,7 @@ pub enum ErrorKind {
         /// Its operands.
         operands: Vec<f64>,
     },
-    /// Where every Real is an interval: an operation that has no certain result.
+    /// An operation that has no certain result, every Real being an interval.
     Uncertain {
         /// Why.
         why: Uncertainty,
@@ -242,7 +242,7 @@ impl WarningKind {
 pub enum Uncertainty {
     /// It comes out in different ways for numbers in the operands.
     Undecided,
-    /// It is differentiated, and may have no derivative for some of them.
+    /// A derivative is taken of it, and may not exist for some of them.
     Kink,
     /// Some of them lie outside its domain.
     Outside,
@@ -255,7 +255,7 @@ pub enum Uncertainty {
 }
 
 impl Uncertainty {
-    /// Whether the answer is that nothing is certain; else it is a mistake to ask.
+    /// The answer is that nothing is certain; else it is a mistake to ask.
     pub fn is_an_answer(self) -> bool {
         self != Uncertainty::Varies
     }

@@ -482,7 +482,7 @@ impl Machine {
         trace
     }
 
-    /// Whether a derivative term, which `code` holds, is the library's: its rule is written there, or it is no rule.
+    /// A derivative term, which `code` holds, is the library's: its rule is written there, or it is no rule.
     fn by_the_library(&self, code: &Code, op: DiffOp, args: &[Value]) -> bool {
         match args.get(1).and_then(access::closure) {
             Some((rule, _)) => self.compiler.codes[rule as usize].library,

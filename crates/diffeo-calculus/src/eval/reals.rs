@@ -53,9 +53,9 @@ pub enum Kinks {
 #[derive(Debug)]
 pub struct Reals {
     kinks: Kinks,
-    /// Whether every Real is an interval.
+    /// Every Real is an interval.
     encloses: bool,
-    /// Whether derivatives certainly are those of the functions.
+    /// Derivatives certainly are those of the functions.
     proves: bool,
     /// How many operations on single numbers were done, those of derivatives included.
     pub operations: u64,
@@ -643,7 +643,7 @@ impl Reals {
         }
     }
 
-    /// What [`Partial::TruncatedQuotient`] stands for.
+    /// The value of [`Partial::TruncatedQuotient`].
     pub(crate) fn truncated_quotient(&self, a: &Value, b: &Value) -> Result<Value, ErrorKind> {
         match self.encloses {
             true => self.whole_quotient(a, b),

@@ -152,12 +152,12 @@ impl Interval {
         self.hi
     }
 
-    /// Whether it is one number.
+    /// One number.
     pub fn is_point(self) -> bool {
         self.lo == self.hi
     }
 
-    /// Whether a number lies in it.
+    /// A number lies in it.
     pub fn contains(self, x: f64) -> bool {
         self.lo <= x && x <= self.hi
     }
@@ -657,7 +657,7 @@ fn cosine(a: Interval, b: Interval) -> Enclosed {
     Ok(low.hull(high))
 }
 
-/// Whether an operation may have no derivative somewhere in these intervals, of which the given ones vary.
+/// An operation may have no derivative somewhere in these intervals, of which the given ones vary.
 pub fn may_kink(op: RealOp, a: Interval, b: Interval, [_, second]: [bool; 2]) -> bool {
     match op {
         RealOp::Sqrt | RealOp::Cbrt | RealOp::Abs | RealOp::Sign => a.contains(0.0),
@@ -707,7 +707,7 @@ pub fn may_kink(op: RealOp, a: Interval, b: Interval, [_, second]: [bool; 2]) ->
     }
 }
 
-/// Whether a rectangle meets the half-line where angles jump, or the origin.
+/// A rectangle meets the half-line where angles jump, or the origin.
 fn y_meets_cut(y: Interval, x: Interval) -> bool {
     y.contains(0.0) && x.lo <= 0.0
 }

@@ -32,7 +32,7 @@ impl From<Kinks> for diffeo::Kinks {
 }
 
 impl Evaluation {
-    /// What is done where there is no derivative or no certain value.
+    /// The mode at places without a derivative or a certain value.
     pub fn kinks(&self) -> Kinks {
         match self.enclose {
             true => Kinks::Enclose,

@@ -52,7 +52,7 @@ pub(super) struct BackwardScope<'s> {
     pub storages: HashMap<Var, Atom>,
     /// Whether it uses accumulators.
     pub effects: bool,
-    /// Whether its steps hand the tape of a recursion on.
+    /// Its steps hand the tape of a recursion on.
     pub tape: bool,
 }
 
@@ -246,7 +246,7 @@ impl<'s> Reverser<'_, 's> {
         Atom::Var(var)
     }
 
-    /// Whether a branch puts what it keeps on the tape itself: there are only branches around it.
+    /// A branch puts its residuals on the tape itself: there are only branches around it.
     fn has_record(&self, depth: usize) -> bool {
         let mut scopes = self.scopes[1..=depth].iter();
         scopes.all(|scope| scope.tape && scope.slots.is_some())
@@ -294,7 +294,7 @@ impl<'s> Reverser<'_, 's> {
         }
     }
 
-    /// Whether the backward part has a box without keeping it: what is inherited, or a field of it.
+    /// The backward part has a box without keeping it: an inherited one, or a field of it.
     fn has_object(&self, object: &Atom) -> bool {
         let Atom::Var(v) = object else { return false };
         let scope = &self.scopes[self.homes[v.0 as usize]];
@@ -303,7 +303,7 @@ impl<'s> Reverser<'_, 's> {
             || matches!(definition, Some(Op::Field { object, .. }) if deep(|| self.has_object(object)))
     }
 
-    /// Whether a branch of a recursion only chooses between boxes that the backward part has, and numbers.
+    /// A branch of a recursion only chooses between boxes that the backward part has, and numbers.
     fn chooses_object(&self, arms: [&Block; 2], op: &Op) -> bool {
         let cheap =
             |stmt: &Stmt| is_simple(&stmt.op) || matches!(stmt.op, Op::Field { .. } | Op::Tag(_));

@@ -86,7 +86,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// What the steps of a loop use from outside, if the loop may be cut.
+    /// The variables that the steps of a loop use from outside, if the loop may be cut.
     fn free_of(&self, op: &Op) -> Option<BTreeSet<Var>> {
         let mut steps = op.clone();
         if let Op::For { count, .. } = &mut steps {
@@ -224,7 +224,7 @@ impl Cutter<'_> {
                         Op::Compare(Comparison::Lt, Scalar::Int, Atom::Var(done), Atom::Var(count));
                     Stmt { results: vec![result], op, site }
                 };
-                // What the condition prints, it prints once a step.
+                // The condition prints once a step.
                 let then = std::mem::take(cond);
                 let otherwise = Block { stmts: Vec::new(), results: vec![Atom::Bool(false)] };
                 let op = Op::If { cond: Atom::Var(some), then, otherwise };
@@ -264,7 +264,7 @@ impl Cutter<'_> {
 /// A part of a sum of numbers that are kept.
 enum Part {
     Number(f64),
-    /// What a value takes.
+    /// The room that a value takes.
     Value(Atom),
     /// So many times a number.
     Times(Atom, Atom),

@@ -26,13 +26,13 @@ use diffeo_base::Components;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use hashbrown::{HashMap, HashSet};
 
-/// How many values a tape is: the position up to which it is filled, and its arrays.
+/// The number of values that a tape is: the position up to which it is filled, and its arrays.
 pub(super) const PARTS: usize = 4;
 
 /// The tape of functions that call each other.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ad) struct Tape {
-    /// What is no number is in boxes of this type, with a variant for each function.
+    /// The type of boxes for residuals that are no numbers, with a variant for each function.
     others: BoxId,
     /// Makes the arrays of numbers longer, by so many elements.
     grow: FunctionId,
@@ -97,7 +97,7 @@ pub(super) fn find_recursions(module: &Module, cache: &mut Deriver, function: Fu
         let mut out = Vec::new();
         statements(&module.functions[id.0 as usize].body, &mut |stmt| {
             let Op::Call(callee, _) = &stmt.op else { return };
-            // What is computed again has a tape of its own.
+            // A call that is computed again has a tape of its own.
             if !cache.checkpoints.contains(callee) && !cache.detached.contains(callee) {
                 out.push(*callee);
             }
@@ -188,7 +188,7 @@ fn recursion(module: &Module, cache: &mut Deriver, members: &[FunctionId]) {
     }
 }
 
-/// Whether an operation takes a number, or a part of an array or box, from what is there.
+/// An operation takes a number, or a part of an array or box, from what is there.
 pub(super) fn is_cheap(op: &Op) -> bool {
     is_simple(op)
         || matches!(
@@ -214,7 +214,7 @@ fn is_known_in(atom: &Atom, known: &HashSet<Var>) -> bool {
 #[derive(Default)]
 pub(super) struct TapeSlots {
     numbers: Vec<(Var, Var, Elem, i64)>,
-    /// How many places there are.
+    /// The number of places.
     places: i64,
 }
 
@@ -231,7 +231,7 @@ impl TapeSlots {
     }
 }
 
-/// What a function or a branch puts on the tape.
+/// The residuals that a function or a branch puts on the tape.
 pub(super) struct TapeRecord {
     /// Statements at the end of the forward part, and the position that it gives.
     pub put: Vec<Stmt>,

@@ -13,7 +13,7 @@ use diffeo_base::Span;
 pub(crate) const ARGUMENT: usize = 1;
 pub(crate) const CAPTURED: usize = 2;
 
-/// What a function decided.
+/// Decisions of a function, in order.
 #[derive(Debug)]
 pub(crate) struct Decisions {
     /// The level of its argument.
@@ -171,7 +171,7 @@ fn at_level(v: &Value, level: u16) -> Value {
     v
 }
 
-/// Whether a number of a level depends on the argument.
+/// A number of a level depends on the argument.
 fn depends(v: &Value, level: u16) -> bool {
     coefficients(v, level).is_some_and(|c| !matches!(c[ARGUMENT], Value::Zero))
 }

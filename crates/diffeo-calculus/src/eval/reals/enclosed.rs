@@ -60,7 +60,7 @@ pub fn enclosure(interval: Interval) -> Value {
     }
 }
 
-/// Whether two operands are one number, whatever it is in its interval: one result, copied.
+/// Two operands are one number, whichever of its interval: one result, copied.
 fn same_number(a: &Value, b: &Value) -> bool {
     matches!((a, b), (Value::Active(a), Value::Active(b)) if Rc::ptr_eq(a, b))
 }
@@ -79,7 +79,7 @@ fn uncertain(why: Uncertainty, op: &'static str, operands: &[&Value]) -> ErrorKi
 }
 
 impl Reals {
-    /// Whether every Real is an interval.
+    /// Every Real is an interval.
     pub(crate) fn encloses(&self) -> bool {
         self.encloses
     }
@@ -97,7 +97,7 @@ impl Reals {
         (self.kinks, self.encloses, self.proves) = before;
     }
 
-    /// Whether derivatives certainly are those of the functions.
+    /// Derivatives certainly are those of the functions.
     pub(crate) fn proves(&self) -> bool {
         self.proves
     }
@@ -204,7 +204,7 @@ impl Reals {
         let (Some(x), Some(y)) = (interval(a), interval(b)) else {
             return Ok(c == Comparison::Ne);
         };
-        // Whether it is below, equal, above for some of the numbers.
+        // Below, equal, above for some of the numbers.
         let differ = !same_number(&undifferentiated(a), &undifferentiated(b));
         let [below, above] = [differ && x.lo() < y.hi(), differ && x.hi() > y.lo()];
         let equal = x.lo() <= y.hi() && y.lo() <= x.hi();
@@ -303,7 +303,7 @@ impl Reals {
         }
     }
 
-    /// Whether a partial derivative is zero under a condition, for all numbers; the exponent may be a constant.
+    /// A partial derivative is zero under a condition, for all numbers; the exponent may be a constant.
     pub(crate) fn certainly(
         &self,
         condition: Condition,
@@ -316,7 +316,7 @@ impl Reals {
         match condition {
             Condition::ZeroExponent => zero(e) && (zero(x) || constant),
             Condition::ZeroBase => zero(x) && e.lo() > 0.0,
-            // What is less than the smallest number is still not 0.
+            // A number below the smallest of 64 bits is still not 0.
             Condition::Vanishes => false,
         }
     }
