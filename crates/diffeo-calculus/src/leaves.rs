@@ -17,7 +17,18 @@ pub use zip::{each_leaf_pair, zip_leaves};
 use crate::array::{Array, Column};
 use crate::value::Value;
 use std::collections::HashSet;
+use std::convert::Infallible;
 use std::rc::Rc;
+
+/// The Real leaves of a value.
+pub fn reals(value: &Value) -> Vec<Value> {
+    let mut all = Vec::new();
+    let Ok(()) = each_leaf::<Infallible>(value, &mut |x| {
+        all.push(x.clone());
+        Ok(())
+    });
+    all
+}
 
 /// Whether it is a Real leaf.
 pub fn is_real(value: &Value) -> bool {

@@ -8,7 +8,7 @@ use crate::Diagnostic;
 use diffeo_base::Span;
 use diffeo_calculus::eval::derivative::{multi_indices, with_derivatives};
 use diffeo_calculus::eval::RuntimeError;
-use diffeo_calculus::leaves::each_leaf;
+use diffeo_calculus::leaves::reals;
 use diffeo_calculus::outside::Asked;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
@@ -96,16 +96,6 @@ impl Differentiator<'_> {
         let lifted = lifted(x, r, directions)?;
         self.derivative(DiffOp::Jet { k, r }, [function.clone(), lifted])
     }
-}
-
-/// The Reals of a value, in order.
-fn reals(value: &Value) -> Vec<Value> {
-    let mut out = Vec::new();
-    let _: Result<(), std::convert::Infallible> = each_leaf(value, &mut |leaf| {
-        out.push(leaf.clone());
-        Ok(())
-    });
-    out
 }
 
 /// A point with the coefficients of these directions in the place of each Real.

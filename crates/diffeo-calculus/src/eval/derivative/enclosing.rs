@@ -13,7 +13,7 @@ use crate::array::Array;
 use crate::eval::error::{ErrorKind, RuntimeError, Uncertainty};
 use crate::eval::event::lost;
 use crate::eval::reals::{enclosure, interval};
-use crate::leaves::{each_leaf, each_leaf_pair, map_leaves, zip_leaves};
+use crate::leaves::{each_leaf_pair, map_leaves, reals, zip_leaves};
 use crate::prim::interval::Interval;
 use crate::prim::RealOp;
 use crate::value::Value;
@@ -94,16 +94,6 @@ pub(crate) fn narrowed(cx: &mut dyn Caller, f: &Value, x: &Value, y: Value, site
     cx.swap_events(&mut unheard);
     cx.reals().enclose_as(before);
     found.unwrap_or(y)
-}
-
-/// The Reals of a value.
-fn reals(value: &Value) -> Vec<Value> {
-    let mut all = Vec::new();
-    let Ok(()) = each_leaf::<std::convert::Infallible>(value, &mut |x| {
-        all.push(x.clone());
-        Ok(())
-    });
-    all
 }
 
 fn centred(
