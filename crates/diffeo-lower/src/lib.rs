@@ -104,7 +104,7 @@ pub fn lower(
     cx.finish(ty)
 }
 
-/// Whether a definition leads to derivatives.
+/// A definition leads to derivatives.
 pub fn differentiates(program: &Program, entry: GlobalId) -> bool {
     // Where nothing is differentiated, the others are calls and the identity.
     let differentiates = |op| match op {

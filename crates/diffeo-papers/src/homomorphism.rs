@@ -749,7 +749,7 @@ impl HomomorphismTranslator<'_> {
     }
 }
 
-/// What a function decides (ours). Where it captured numbers that vary, the program stops, and the evaluator, which knows
+/// Decisions of a function (ours). Where it captured numbers that vary, the program stops, and the evaluator, which knows
 /// how the places move, runs it; else the systems that the term goes through later are asked.
 pub(crate) fn decisions(
     w: &mut Workspace,

@@ -57,12 +57,12 @@ use std::rc::Rc;
 /// The memory for the residuals of counted loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub enum Residuals {
-    /// As much as they take.
+    /// No bound.
     #[default]
     Any,
     /// The program stops ([`crate::ir::Stop::Room`]) before a loop that would keep more bytes.
     Most(u64),
-    /// That of checkpoints: loops keep what they carry now and then, and are computed again in parts.
+    /// Checkpoints bound it: loops keep their carried values now and then, and are computed again in segments.
     Checkpoints,
 }
 
@@ -121,8 +121,8 @@ pub struct Rule {
     pub function: FunctionId,
     /// The first parameter that belongs to the point.
     pub point: usize,
-    /// For a rule that counts only where this function decides by numbers that vary and by its argument: the function, whose
-    /// parameters, so many, are the first ones here. The last of these is the argument.
+    /// A condition of the rule: it counts only where this function decides by numbers that vary and by its argument. The
+    /// number is that of the first parameters here, which are the function's; the last of these is the argument.
     pub decisions: Option<(FunctionId, usize)>,
 }
 

@@ -120,7 +120,7 @@ fn varying(params: &[ParamUse]) -> Box<[bool]> {
 pub(super) struct OpenReverse {
     forward: FunctionId,
     back: FunctionId,
-    /// What calls of it find, if it belongs to a recursion.
+    /// The derivative that calls of it get, if it belongs to a recursion.
     made: Option<Reverse>,
 }
 
@@ -345,8 +345,8 @@ fn complete(module: &mut Module, id: FunctionId, made: Function) {
     slot.body = made.body;
 }
 
-/// What calls of a function that is being derived find: it has a tape, and these parameters are inherited, if this was not
-/// decided before.
+/// The derivative that calls of a function get which is still being derived: it has a tape, and these parameters are
+/// inherited, if this was not decided before.
 fn call_open(
     module: &mut Module,
     cache: &mut Deriver,

@@ -24,8 +24,8 @@ const STEPS: i64 = 16;
 /// The same for sums around sums, which become one loop ([`fuse_siblings`](super::fuse_siblings())).
 const SUMS: i64 = 4;
 
-/// Maximum number of statements that a loop becomes; before derivatives are taken it is `STATEMENTS_EARLY`, because backward parts
-/// are longer.
+/// Maximum number of statements that a loop becomes; before derivatives are taken it is `STATEMENTS_EARLY`, because
+/// backward parts are longer.
 const STATEMENTS: usize = 300;
 const STATEMENTS_EARLY: usize = 200;
 

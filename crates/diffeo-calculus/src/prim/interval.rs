@@ -31,11 +31,11 @@ pub enum Uncertain {
 /// An interval that contains the values.
 pub type Enclosed = Result<Interval, Uncertain>;
 
-/// By so many ulp are results widened whose error is below 1 ulp.
+/// The ulp by which results are widened whose error is below 1 ulp.
 const SMALL: u32 = 2;
-/// By so many ulp are results widened whose error is below 2 ulp.
+/// The ulp by which results are widened whose error is below 2 ulp.
 const LARGE: u32 = 4;
-/// By so many ulp are results widened of the logarithm of the gamma function.
+/// The ulp by which the logarithm of the gamma function is widened.
 const GAMMA: u32 = 64;
 /// The relative error of polygamma functions of positive numbers, and near the zero of digamma the absolute one.
 const POLYGAMMA: f64 = 1e-12;
@@ -207,7 +207,7 @@ impl Interval {
         Interval::new(ends[0], ends[1]).ok_or(Uncertain::Outside)
     }
 
-    /// From the bounds of a value at each of some corners.
+    /// The hull of the bounds of a value at each of some corners.
     fn over(corners: impl IntoIterator<Item = [f64; 2]>) -> Enclosed {
         let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
         for [l, h] in corners {
@@ -219,22 +219,22 @@ impl Interval {
         Interval::of([lo, hi])
     }
 
-    /// From the bounds of a monotone function at the ends.
+    /// The values of a monotone function, by its bounds at the ends.
     fn monotone(self, f: impl Fn(f64) -> [f64; 2]) -> Enclosed {
         Interval::over([f(self.lo), f(self.hi)])
     }
 
-    /// Of an even function that grows with the absolute value, or falls with it.
+    /// The values of an even function that grows with the absolute value, or falls with it.
     fn even(self, f: impl Fn(f64) -> [f64; 2]) -> Enclosed {
         Interval::over([f(self.least()), f(self.greatest())])
     }
 
-    /// Without what lies outside the range of a function.
+    /// The part that lies in the range of a function: rounding may have left it.
     fn within(self, lo: f64, hi: f64) -> Interval {
         Interval { lo: self.lo.clamp(lo, hi), hi: self.hi.clamp(lo, hi) }
     }
 
-    /// Some common part with the domain of a function that needs all of it there.
+    /// The interval, if it lies in the domain of a function.
     fn inside(self, inside: bool) -> Enclosed {
         if inside {
             Ok(self)
@@ -354,7 +354,7 @@ pub fn enclose_twice(op: RealOp, a: Interval) -> Enclosed {
 }
 
 impl Interval {
-    /// From the intervals of a monotone function at the ends.
+    /// The values of a monotone function, by its intervals at the ends.
     fn ends(self, f: impl Fn(f64) -> Enclosed) -> Enclosed {
         Ok(f(self.lo)?.hull(f(self.hi)?))
     }
@@ -417,7 +417,7 @@ pub fn power_int(x: Interval, n: i64) -> Enclosed {
             }
         });
     }
-    // Of not negative numbers.
+    // The power of a number that is not negative.
     let of = |x: f64| -> [f64; 2] {
         if n > 64 {
             let y = libm::pow(x, n as f64);
@@ -508,7 +508,7 @@ fn remainder(a: Interval, b: Interval) -> Enclosed {
     }
 }
 
-/// Whether a number `(n + quarter / 4) 2π` may lie in the interval; nothing where that is not known.
+/// A number `(n + quarter / 4) 2π` may lie in the interval; nothing where that is not known.
 fn turns(a: Interval, quarter: u32) -> Option<bool> {
     if !a.lo.is_finite() || !a.hi.is_finite() {
         return None;
@@ -568,7 +568,7 @@ fn sech(x: f64) -> Enclosed {
     Ok(at(t.lo)?.hull(at(t.hi)?))
 }
 
-/// Of positive numbers. Its only minimum is between 1.46 and 1.47.
+/// The logarithm of the gamma function of positive numbers, whose only minimum is between 1.46 and 1.47.
 fn log_gamma(a: Interval) -> Enclosed {
     if a.lo <= 0.0 {
         // Between the poles its values are not accurate enough.
@@ -587,7 +587,7 @@ fn log_gamma(a: Interval) -> Enclosed {
     Ok(Interval { lo: if bottom { ends.lo.min(-0.121_486_290_535_9) } else { ends.lo }, ..ends })
 }
 
-/// Of positive numbers, where each is monotone.
+/// Polygamma functions of positive numbers, where each is monotone.
 fn polygammas(n: u32, a: Interval) -> Enclosed {
     if a.lo <= 0.0 {
         let outside = a.lo.floor() == a.lo || a.contains(0.0);
@@ -643,7 +643,7 @@ fn cosine(a: Interval, b: Interval) -> Enclosed {
         if a == 0.0 {
             Ok(ZERO)
         } else if a.is_infinite() {
-            // As far as is known.
+            // The quotient of two ends that are no bounds may be any up to 1.
             let most = if b.is_infinite() { 0.0 } else { 1.0 };
             Interval::of(if a > 0.0 { [most, 1.0] } else { [-1.0, -most] })
         } else {

@@ -415,8 +415,8 @@ pub enum DiffOp {
     /// `(S → T, S, String) → []Real`: what the function decides at a point by the point: nothing if it does not
     /// decide, else a number for how all decisions come out, then of each decision six numbers: one
     /// for its place in the source; how it comes out; one that is 0 where it comes out otherwise; its slope; how that place
-    /// moves along a generic direction of what the function captured; and the largest number so far. Where the program decides by numbers that vary,
-    /// compiled code stops, a library for C with this message.
+    /// moves along a generic direction of what the function captured; and the largest number so far. Where the program
+    /// decides by numbers that vary, compiled code stops, a library for C with this message.
     Decisions,
     /// `(S → T, () → []Real, S) → T`: the call, which decides these for [`DiffOp::Decisions`], of each three numbers (place,
     /// outcome and what is 0 where it comes out otherwise), and nothing else. S is Bool, and the argument `true`: it is

@@ -57,7 +57,7 @@ fn point(x: f64) -> Interval {
     Interval::point(x).expect("a number")
 }
 
-/// How many numbers of 64 bits an interval is wide.
+/// The width of an interval, in numbers of 64 bits.
 fn width(x: Interval) -> u64 {
     let place = |x: f64| {
         let bits = x.to_bits() as i64;

@@ -245,7 +245,7 @@ impl Lower<'_, '_> {
     /// One array after the other: in place if `owned` is the only reference and there is room.
     pub fn append(&mut self, a: &Atom, b: &Atom, owned: bool) -> Vec<Operand> {
         let (elem, _) = self.array_ty(a);
-        // Of what is not read before it is written there is nothing to copy.
+        // Elements that only make room are written before they are read: a copy would be wasted.
         let made = var(b).and_then(|v| self.scan.def[v.0 as usize]);
         let room = made.is_some_and(|(stmt, _)| makes_room(&stmt.op));
         let (mut a, b) = (self.array(a), self.array(b));

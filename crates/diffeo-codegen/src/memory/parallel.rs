@@ -54,7 +54,7 @@ pub(super) struct Effects {
     pub prints: Vec<bool>,
     /// Whether each function asks for constants.
     pub constants: Vec<bool>,
-    /// Whether each parameter of each function is an accumulator that it only adds to.
+    /// By function and parameter: an accumulator to which it only adds.
     pub adds: Vec<Vec<bool>>,
 }
 

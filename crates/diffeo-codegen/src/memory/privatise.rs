@@ -16,12 +16,12 @@ use diffeo_array::ir::{Atom, Block, FlatTy, Function, Module, Op, Var};
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
 
-/// The private accumulators of all blocks have so many elements together, if there are more than [`FEW`] blocks …
+/// Maximum number of elements of the private accumulators of more than [`FEW`] blocks: they stay in the caches.
 const MANY_ELEMENTS: f64 = (1 << 19) as f64;
-/// … and so many otherwise.
+/// Maximum number of elements of the private accumulators of [`FEW`] blocks, each large enough to be worth a miss.
 const MOST_ELEMENTS: f64 = (1 << 22) as f64;
 const FEW: f64 = 16.0;
-/// The elements of different accumulators and blocks do not share cache lines of so many numbers.
+/// The numbers in a cache line, which accumulators of different blocks do not share.
 const LINE: i64 = 8;
 
 /// An accumulator from outside of a loop.
@@ -93,7 +93,7 @@ impl Lower<'_, '_> {
         Some(private)
     }
 
-    /// Whether a loop changes accumulators from outside.
+    /// A loop changes accumulators from outside.
     pub fn changes_accumulators(&self, index: Var, body: &Block) -> bool {
         let uses = self.accumulator_uses(index, body);
         uses.is_some_and(|uses| uses.iter().any(|(_, used)| used.changed))

@@ -20,11 +20,11 @@ pub const CLASSES: usize = 32;
 const FIRST_CHUNK: usize = 1 << 16;
 /// … up to this.
 const LARGEST_CHUNK: usize = 1 << 22;
-/// So many large blocks are kept when they are free: the arrays of a tape that grows are as many …
+/// Maximum number of free large blocks that are kept: as many as the arrays of a tape that grows.
 const KEPT: usize = 32;
-/// … of at most so many bytes, each …
+/// Maximum size of a free block that is kept, in bytes: larger ones are rare, and the system clears them anyway.
 const LARGEST_KEPT: usize = 8 << 20;
-/// … and together.
+/// Maximum size of all free blocks that are kept, in bytes, so that they are a small part of the memory.
 const ALL_KEPT: usize = 64 << 20;
 /// The index of [`Layout::Plain`], [`Layout::Text`] and [`Layout::References`] in every module.
 pub const PLAIN: usize = 0;
@@ -303,7 +303,7 @@ impl Memory {
         }
     }
 
-    /// Of the free blocks that are large enough, and not much larger, the smallest.
+    /// The smallest free block that is large enough, and not much larger.
     fn take_kept(&mut self, whole: usize) -> Option<*mut u8> {
         let sizes = whole..=whole.saturating_mul(2);
         let kept = self.kept.iter().enumerate().rev();
@@ -319,7 +319,7 @@ impl Memory {
         Some(block)
     }
 
-    /// Keeps a large block that is free, if it is not too large, and of the others so many, the latest.
+    /// Keeps a large block that is free, if it is not too large, and the latest others up to the maximum.
     fn keep(&mut self, block: *mut u8, size: usize) {
         self.kept.push((block, size));
         let mut all = 0;

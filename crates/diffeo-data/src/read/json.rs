@@ -174,7 +174,7 @@ pub(super) fn special_real(text: &str) -> Option<Value> {
     }
 }
 
-/// Whether a text can stand for nothing but an interval.
+/// A text can stand for nothing but an interval.
 pub(super) fn means_interval(text: &str) -> bool {
     ["..", "+-", "±"].iter().any(|sign| text.contains(sign))
 }

@@ -359,7 +359,7 @@ impl TraceEvaluator {
         Ok(Next::Value(V::Closed(x.close())))
     }
 
-    /// What f decides (ours): where f captured what is traced, the evaluator, which knows, is to run the program.
+    /// Decisions of f (ours): where f captured what is traced, the evaluator, which knows, is to run the program.
     pub(super) fn decisions(&mut self, operands: &[V]) -> Result<Next, TraceFailure> {
         match operands {
             [f, ..] if f.influence().mask() == 0 => {

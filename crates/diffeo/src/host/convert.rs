@@ -122,7 +122,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether a number is one of them.
+    /// A number is one of them.
     pub fn contains(self, x: f64) -> bool {
         self.lo <= x && x <= self.hi
     }

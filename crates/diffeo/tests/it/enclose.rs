@@ -11,7 +11,7 @@ use diffeo_calculus::value::Value;
 use std::cmp::Ordering;
 use std::fmt::Write;
 
-/// What the functions call: a nested derivative, recursion, closures in a comprehension.
+/// The functions that are called: a nested derivative, recursion, closures in a comprehension.
 const PROLOGUE: &str = "
 def wave(u: Real) -> Real = grad(fn v -> v * v * sin(v))(u)
 def cube(u: Real) -> Real = u ^ 3

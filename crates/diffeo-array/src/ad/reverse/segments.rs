@@ -22,7 +22,7 @@ use diffeo_base::{Name, Span};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding};
 use std::collections::BTreeSet;
 
-/// Loops of at most so many steps stay as they are.
+/// The number of steps up to which a loop is not cut: its residuals are few.
 const FEW: i64 = 1000;
 /// The number of steps that a loop is taken to have whose number is not known before.
 const STEPS: f64 = 8.0;
@@ -266,7 +266,7 @@ enum Part {
     Number(f64),
     /// The room that a value takes.
     Value(Atom),
-    /// So many times a number.
+    /// A number for each of so many steps.
     Times(Atom, Atom),
 }
 

@@ -2,12 +2,13 @@
 //! behind the other and the backward parts read by position.
 //!
 //! A tape is two arrays of one size, of Ints and Reals, which the forward parts hand on, changed in place, with the
-//! position up to which they are filled; and an array of boxes, for what is no number, which grows by one for each. In place of its residuals a forward part gives a position: that of its
-//! *record*, or the only number that it keeps. Counted loops keep their numbers on the tape, too. Callers that do not
-//! belong to the recursion begin a new tape, and the arrays are residuals as any others are.
+//! position up to which they are filled; and an array of boxes for residuals that are no numbers, which grows by one for
+//! each. In place of its residuals a forward part gives a position: that of its *record*, or the only number that it keeps.
+//! Counted loops keep their numbers on the tape, too. Callers that do not belong to the recursion begin a new tape, and the
+//! arrays are residuals as any others are.
 //!
-//! Parameters that each call within the recursion computes from such parameters alone, without much work (itself, a slice, an index
-//! and 1), are not kept: the backward part of the caller has them and passes them on ([`Recursion::inherited`]).
+//! Parameters that each call within the recursion computes from such parameters alone, without much work (itself, a slice,
+//! an index and 1), are not kept: the backward part of the caller has them and passes them on ([`Recursion::inherited`]).
 //!
 //! The forward part is made as if the tape were one thing that changes: puts into an array that is left out, calls without
 //! it. [`thread`] puts it in when the function is complete.
@@ -209,7 +210,7 @@ fn is_known_in(atom: &Atom, known: &HashSet<Var>) -> bool {
     }
 }
 
-/// What a region keeps on the tape: variables of the forward and the backward part, and the first place of each in its
+/// The numbers that a region keeps on the tape: variables of the forward and the backward part, and the first place of each in its
 /// array, in units of a loop's steps.
 #[derive(Default)]
 pub(super) struct TapeSlots {

@@ -543,10 +543,10 @@ fn checkpoint(
     at(cx, marked, site)
 }
 
-/// The decisions of a function at a point that depend on the point: a number for how all come out, then of each six numbers: where it is made; how it comes
-/// out; a number that is 0 where it comes out otherwise; its slope by the point; the velocity of that place along a generic
-/// direction of the numbers that the function captured and that vary, by which places that move alike are known; and the
-/// largest number so far, whose rounding the third may have.
+/// The decisions of a function at a point that depend on the point: a number for how all come out, then of each six
+/// numbers: where it is made; how it comes out; a number that is 0 where it comes out otherwise; its slope by the point; the
+/// velocity of that place along a generic direction of the numbers that the function captured and that vary, by which places
+/// that move alike are known; and the largest number so far, whose rounding the third may have.
 fn decisions(cx: &mut dyn Caller, f: &Value, x: &Value, site: Span) -> Result<Value, RuntimeError> {
     let opened = cx.reals().open_jet(2, 1);
     let (level, _) = at(cx, opened, site)?;

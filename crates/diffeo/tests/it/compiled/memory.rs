@@ -99,7 +99,7 @@ fn arrays_are_updated_in_their_place() {
     programs.iter().for_each(|(name, text)| steady(name, text));
 }
 
-/// What calls keep for the backward part lies on a tape, which makes few blocks as it grows.
+/// Residuals of calls lie on a tape, which makes few blocks as it grows.
 #[test]
 fn gradients_of_recursion_make_no_block_for_a_call() {
     let programs = [
