@@ -85,8 +85,9 @@ pub fn start(timeout: Option<Duration>, max_memory: Option<usize>, messages: Mes
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut limits = timeout.map_or(Limits::default(), Limits::after);
     limits.interrupt = Some(interrupt.clone());
-    limits.memory =
-        max_memory.or_else(most_of_the_machine).map(|bytes| MemoryLimit { bytes, in_use });
+    // Nine tenths of the machine's.
+    let most = max_memory.or_else(|| Some(diffeo_memory::of_the_machine()? / 10 * 9));
+    limits.memory = most.map(|bytes| MemoryLimit { bytes, in_use });
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         if signal == SIGHUP && hangups_are_ignored() {
             continue;
@@ -268,17 +269,4 @@ fn end(bound: Exceeded, messages: Messages) -> ! {
     });
     let _ = is_written.recv_timeout(LAST);
     low_level::exit(1)
-}
-
-/// Nine tenths of the machine's or the container's memory, where it can be known.
-fn most_of_the_machine() -> Option<usize> {
-    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-        let kilobytes: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-        Some(kilobytes.saturating_mul(1024))
-    });
-    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max");
-    let container = container.ok().and_then(|text| text.trim().parse().ok());
-    let least = machine.into_iter().chain(container).min()?;
-    Some(least / 10 * 9)
 }

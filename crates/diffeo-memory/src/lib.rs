@@ -95,6 +95,18 @@ pub fn in_use() -> usize {
     usize::try_from(IN_USE.load(Ordering::Relaxed) + pending).unwrap_or(0)
 }
 
+/// The bytes of the machine's or the container's memory, where they can be known.
+pub fn of_the_machine() -> Option<usize> {
+    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        let kilobytes: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+        Some(kilobytes.saturating_mul(1024))
+    });
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max");
+    let container = container.ok().and_then(|text| text.trim().parse().ok());
+    machine.into_iter().chain(container).min()
+}
+
 /// The bytes that this thread has allocated since it began, freed ones too.
 pub fn allocated_by_thread() -> usize {
     OWN.try_with(|own| own.allocated.get()).unwrap_or(0)

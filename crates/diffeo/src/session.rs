@@ -20,6 +20,7 @@ use diffeo_lower::Refusal;
 use std::ops::{Deref, DerefMut};
 
 pub(crate) use attempt::{next, Next, BRIEF};
+pub(crate) use engine::residuals;
 pub(crate) use engine::{CompiledRun, Ran};
 pub use engine::{Engine, How, PapersEngine};
 pub(crate) use once::Once;

@@ -8,16 +8,21 @@ mod kinds;
 mod support;
 
 use costs::{counted, Costs};
-use diffeo::{Limits, MemoryLimit};
+use diffeo::{Engine, HostOptions, Limits, MemoryLimit, Program, Value};
 use diffeo_memory::Counting;
 use kinds::kinds;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 #[global_allocator]
 static MEMORY: Counting = Counting;
 
 /// The most memory that was in use when the evaluator of Flat asked.
 static MOST: AtomicUsize = AtomicUsize::new(0);
+
+/// Held by the test that measures.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// More bytes than these, times what there is more to do, are too many.
 const FEW: f64 = 100_000.0;
@@ -40,6 +45,7 @@ fn taken(text: &[String; 3]) -> (Costs, f64) {
 
 #[test]
 fn the_memory_of_gradients_grows_as_operations_do() {
+    let _alone = ALONE.lock().expect("the other test passes");
     let mut wrong = Vec::new();
     for kind in kinds() {
         let [small, middle, large] = kind.sizes.map(|size| taken(&kind.of(size)));
@@ -57,4 +63,54 @@ fn the_memory_of_gradients_grows_as_operations_do() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// Calls from Rust begin again with checkpoints where a loop would keep more than an eighth of the memory, and print once.
+#[test]
+fn gradients_called_from_rust_keep_to_the_bound() {
+    let _alone = ALONE.lock().expect("the other test passes");
+    let text = "
+def f(x: Real, n: Int) -> Real =
+  let x = trace(\"from\", x) in
+  loop x = x for i < n do x + 1e-6 * sin(x) * exp(-x)
+";
+    let program = Program::from_text("p.deo", text).expect("a program");
+    let steps = 4_000_000;
+    let argument = Value::Tuple(vec![0.5.into(), Value::Int(steps)]);
+    let gradient = program.function("f").and_then(|f| f.grad(&[0])).expect("a gradient");
+    for engine in [Engine::JIT, Engine::Auto] {
+        let taken = |bytes: usize| {
+            let lines = Arc::new(AtomicUsize::new(0));
+            let counter = lines.clone();
+            let before = diffeo_memory::in_use();
+            let options = HostOptions {
+                engine,
+                memory: Some(MemoryLimit { bytes: before + bytes, in_use }),
+                trace: Some(Arc::new(move |_| _ = counter.fetch_add(1, Ordering::Relaxed))),
+                ..HostOptions::default()
+            };
+            let gradient = gradient.with(options).expect("the engine");
+            // What compilers take is not of the run.
+            gradient.prepare();
+            MOST.store(0, Ordering::Relaxed);
+            let before = diffeo_memory::in_use();
+            let done = AtomicBool::new(false);
+            let slope: f64 = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        in_use();
+                        std::thread::sleep(Duration::from_micros(100));
+                    }
+                });
+                let slope = gradient.call(&argument).expect("a gradient");
+                done.store(true, Ordering::Relaxed);
+                slope
+            });
+            assert_eq!(lines.load(Ordering::Relaxed), 1);
+            (slope, MOST.load(Ordering::Relaxed).saturating_sub(before))
+        };
+        let ((whole, most), (cut, least)) = (taken(2 << 30), taken(64 << 20));
+        assert_eq!(whole.to_bits(), cut.to_bits());
+        assert!(most > 8 * steps as usize && least < 20 << 20, "{most} and {least} bytes");
+    }
 }

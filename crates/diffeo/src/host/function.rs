@@ -7,7 +7,7 @@
 use super::code::{result, Arguments, ValueTypes};
 use super::{sides, Error, FromDiffeo, Program, ToDiffeo, Type, Types, Value, World};
 use crate::pipeline::{self, Backend};
-use crate::session::{next, Engine, Next, BRIEF};
+use crate::session::{next, residuals, Engine, Next, BRIEF};
 use diffeo_calculus::eval::{
     Event, Exceeded, Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError, RuntimeWarning,
 };
@@ -20,7 +20,7 @@ use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
 use diffeo_codegen::llvm;
 use diffeo_front::{Entry, Message};
 use diffeo_lower::value::Layout;
-use diffeo_lower::{has_rules, Lowered};
+use diffeo_lower::{differentiates, has_rules, LowerOptions, Lowered, Residuals};
 use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -188,6 +188,8 @@ struct Inner {
     options: HostOptions,
     /// Its machine code, if it has been called and there is some.
     native: OnceLock<Result<Native, NotCompiled>>,
+    /// The same with checkpoints in loops, if the residuals of one had no room.
+    checkpointed: OnceLock<Result<Native, NotCompiled>>,
     printed: Arc<Printed>,
     warnings: Arc<Mutex<Vec<RuntimeWarning>>>,
 }
@@ -202,6 +204,8 @@ struct Native {
     layout: Vec<u8>,
     /// Whether the program has rules for derivatives.
     rules: bool,
+    /// Whether code with checkpoints would take less memory.
+    spends: bool,
     pool: Mutex<Vec<Lease>>,
 }
 
@@ -214,6 +218,7 @@ pub(super) struct Running {
     to: Ty,
     pub instance: Instance,
     rules: bool,
+    spends: bool,
     pub printed: Arc<Printed>,
     /// The memory of the last call's arguments.
     arguments: Arguments<'static>,
@@ -248,6 +253,7 @@ impl Function {
             types,
             options,
             native: OnceLock::new(),
+            checkpointed: OnceLock::new(),
             printed: Arc::default(),
             warnings: Arc::default(),
         })))
@@ -460,25 +466,42 @@ impl Function {
         let native = self.native_within(&limits);
         let native = native.map_err(|bound| Error::new(bound.code(), bound.message()))?;
         let Some(native) = native else { return self.evaluated(argument, [0; 2], limits, None) };
-        match self.compiled(native, argument, limits.clone()) {
+        let mut called = self.compiled(native, argument, [0; 2], limits.clone());
+        if let Err(Failed::Room(_, printed)) = called {
+            if let Some(native) = self.checkpointed() {
+                called = self.compiled(native, argument, printed, limits.clone());
+            }
+        }
+        match called {
             Ok(value) => Ok(value),
             Err(Failed::Misfit(why)) => Err(self.misfit(&why)),
             Err(Failed::Again(printed)) => self.evaluated(argument, printed, limits, None),
             Err(Failed::Value(error, printed)) => self
                 .evaluated(argument, printed, limits, Some(BRIEF))
                 .map_err(|_| self.stopped(&error)),
-            Err(Failed::Stopped(error)) => Err(self.stopped(&error)),
+            Err(Failed::Stopped(error) | Failed::Room(error, _)) => Err(self.stopped(&error)),
         }
     }
 
     /// Compiles the function now, which the first call does otherwise. Gives whether there is machine code for it.
     pub fn prepare(&self) -> bool {
-        self.0.native.get_or_init(|| self.compile()).is_ok()
+        self.native().is_some()
+    }
+
+    fn native(&self) -> Option<&Native> {
+        let residuals = residuals(&self.0.options.limits());
+        self.0.native.get_or_init(|| self.compile(residuals)).as_ref().ok()
+    }
+
+    /// The code with checkpoints in loops, which keeps less.
+    fn checkpointed(&self) -> Option<&Native> {
+        self.0.checkpointed.get_or_init(|| self.compile(Residuals::Checkpoints)).as_ref().ok()
     }
 
     /// Why the evaluator runs calls, if it does although its options ask for machine code. The function is compiled first.
     pub fn not_compiled(&self) -> Option<&str> {
-        let made = self.0.native.get_or_init(|| self.compile());
+        self.prepare();
+        let made = self.0.native.get()?;
         made.as_ref().err().and_then(|NotCompiled(why)| why.as_deref())
     }
 
@@ -508,10 +531,10 @@ impl Function {
                 pause = (pause * 2).min(MOST_PAUSE);
             }
         }
-        Ok(self.0.native.get_or_init(|| self.compile()).as_ref().ok())
+        Ok(self.native())
     }
 
-    fn compile(&self) -> Result<Native, NotCompiled> {
+    fn compile(&self, residuals: Residuals) -> Result<Native, NotCompiled> {
         let options = &self.0.options;
         let backend = match options.engine {
             _ if options.kinks != Kinks::Ignore => return Err(NotCompiled(None)),
@@ -523,14 +546,16 @@ impl Function {
         let (place, limits) = (self.0.place, Limits::default());
         let lowered = self.0.program.world.with(move |world| {
             let Entry { program, global, .. } = &world.definitions[place].entry;
-            let lowered = pipeline::flat(program, *global, &mut |_| {});
+            let options = LowerOptions { residuals, ..LowerOptions::default() };
+            let lowered = pipeline::flat_with(program, *global, options, &mut |_| {});
             let Lowered { module, layout } =
                 lowered.map_err(|why| why.reason(world.session.sources()))?;
             let layout = postcard::to_stdvec(&layout).map_err(|why| why.to_string())?;
             let low = pipeline::low(module, backend.lowering());
-            Ok((low, layout, has_rules(program, *global)))
+            let spends = residuals != Residuals::Checkpoints && differentiates(program, *global);
+            Ok((low, layout, has_rules(program, *global), spends))
         });
-        let (low, layout, rules) = lowered.map_err(|why: String| NotCompiled(Some(why)))?;
+        let (low, layout, rules, spends) = lowered.map_err(|why: String| NotCompiled(Some(why)))?;
         // Others may use the program meanwhile.
         let compiled = match pipeline::compile(&low, backend, Cpu::default(), &limits) {
             Err(_) if options.engine == Engine::Auto => {
@@ -540,7 +565,7 @@ impl Function {
             compiled => compiled,
         };
         let compiled = compiled.map_err(|why| NotCompiled(Some(why.to_string())))?;
-        Ok(Native { compiled: Arc::new(compiled), layout, rules, pool: Mutex::default() })
+        Ok(Native { compiled: Arc::new(compiled), layout, rules, spends, pool: Mutex::default() })
     }
 
     /// The value by machine code.
@@ -548,6 +573,7 @@ impl Function {
         &self,
         native: &Native,
         argument: &Value<'_>,
+        printed: [u64; 2],
         limits: Limits,
     ) -> Result<Value<'static>, Failed> {
         let leased = lock(&native.pool).pop();
@@ -555,10 +581,10 @@ impl Function {
             Some(lease) => lease,
             None => match self.lease(native) {
                 Some(lease) => lease,
-                None => return Err(Failed::Again([0; 2])),
+                None => return Err(Failed::Again(printed)),
             },
         };
-        let called = lease.with(|running| running.call(argument, limits));
+        let called = lease.with(|running| running.call(argument, printed, limits));
         lock(&native.pool).push(lease);
         called
     }
@@ -569,7 +595,12 @@ impl Function {
 
     /// Memory to run it, for one thread, if there is machine code for it.
     pub(super) fn running(&self) -> Option<Running> {
-        self.run_of(self.0.native.get_or_init(|| self.compile()).as_ref().ok()?)
+        self.run_of(self.native()?)
+    }
+
+    /// As [`Function::running`], of the code with checkpoints.
+    pub(super) fn running_checkpointed(&self) -> Option<Running> {
+        self.run_of(self.checkpointed()?)
     }
 
     fn run_of(&self, native: &Native) -> Option<Running> {
@@ -581,8 +612,9 @@ impl Function {
         let options = RunOptions { max_stack, limits, events };
         let instance = Instance::new(native.compiled.clone(), options);
         let (from, to) = (layout.from.clone().unwrap_or(Ty::Unit), layout.to.clone());
-        let (rules, arguments) = (native.rules, Arguments::default());
-        Some(Running { layout, from, to, instance, rules, printed, arguments })
+        let Native { rules, spends, .. } = *native;
+        let arguments = Arguments::default();
+        Some(Running { layout, from, to, instance, rules, spends, printed, arguments })
     }
 
     pub(super) fn misfit(&self, why: &str) -> Error {
@@ -661,37 +693,40 @@ pub(super) enum Failed {
     Again([u64; 2]),
     /// The evaluator begins again for a value; if there is none, this is the error.
     Value(Box<RuntimeError>, [u64; 2]),
+    /// Code with checkpoints begins again, after so much was printed and reported; without it, this is the error.
+    Room(Box<RuntimeError>, [u64; 2]),
     Stopped(Box<RuntimeError>),
 }
 
 impl Running {
     /// Why a call gave no value.
     pub fn failed(&self, error: RuntimeError) -> Failed {
-        Failed::new(error, self.rules, &self.printed)
+        let Running { rules, spends, .. } = *self;
+        match next(Some(&error), false, || rules) {
+            Next::Checkpoints if spends => Failed::Room(Box::new(error), self.printed.most()),
+            Next::Stands | Next::Checkpoints => Failed::Stopped(Box::new(error)),
+            Next::Evaluator(_) => Failed::Again(self.printed.most()),
+            Next::Value(_) => Failed::Value(Box::new(error), self.printed.most()),
+        }
     }
 
-    fn call(&mut self, argument: &Value<'_>, limits: Limits) -> Result<Value<'static>, Failed> {
-        let Running { layout, from, to, instance, rules, printed, arguments: kept } = self;
+    fn call(
+        &mut self,
+        argument: &Value<'_>,
+        before: [u64; 2],
+        limits: Limits,
+    ) -> Result<Value<'static>, Failed> {
+        let Running { layout, from, to, instance, printed, arguments: kept, .. } = self;
         let mut arguments = std::mem::take(kept).again();
         if layout.from.is_some() {
             let added = arguments.add(layout, argument, from);
             added.map_err(|misfit| Failed::Misfit(misfit.explain()))?;
         }
         instance.set_limits(limits);
-        printed.begin([0; 2]);
+        printed.begin(before);
         let called = arguments
             .with(|args| instance.call_with(args, |results| result(layout, results, to, &mut 0)));
         *kept = arguments.again();
-        called.map_err(|error| Failed::new(error, *rules, printed))
-    }
-}
-
-impl Failed {
-    fn new(error: RuntimeError, rules: bool, printed: &Printed) -> Failed {
-        match next(Some(&error), false, || rules) {
-            Next::Stands | Next::Checkpoints => Failed::Stopped(Box::new(error)),
-            Next::Evaluator(_) => Failed::Again(printed.most()),
-            Next::Value(_) => Failed::Value(Box::new(error), printed.most()),
-        }
+        called.map_err(|error| self.failed(error))
     }
 }

@@ -90,21 +90,35 @@ impl<'f> Repeated<'f> {
         args.push(Arg::Reals(x, &sizes));
         args.extend(data.iter().map(Arg::Value));
         running.printed.begin([0; 2]);
-        let called = running.instance.call_with(&args, |results| {
-            if let Some((found, _)) = results.reals(1) {
-                gradient.copy_from_slice(found);
-            }
-            results.real(0).unwrap_or(f64::NAN)
-        });
-        let error = match called {
-            Ok(value) => return Ok(value),
-            Err(error) => error,
+        let mut call = |running: &mut Running| {
+            let called = running.instance.call_with(&args, |results| {
+                if let Some((found, _)) = results.reals(1) {
+                    gradient.copy_from_slice(found);
+                }
+                results.real(0).unwrap_or(f64::NAN)
+            });
+            called.map_err(|error| running.failed(error))
         };
-        match running.failed(error) {
-            Failed::Stopped(error) if error.kind.is_bound() => {
+        let mut called = call(running);
+        if let Err(Failed::Room(_, printed)) = called {
+            if let Some(checkpointed) = function.running_checkpointed() {
+                **running = checkpointed;
+                running.instance.set_limits(self.limits.clone());
+                running.printed.begin(printed);
+                called = call(running);
+            }
+        }
+        let failed = match called {
+            Ok(value) => return Ok(value),
+            Err(failed) => failed,
+        };
+        match failed {
+            Failed::Stopped(error) | Failed::Room(error, _) if error.kind.is_bound() => {
                 Err(Undefined::Ended(function.stopped(&error)))
             }
-            Failed::Stopped(error) => Err(Undefined::Stopped(function.stopped(&error))),
+            Failed::Stopped(error) | Failed::Room(error, _) => {
+                Err(Undefined::Stopped(function.stopped(&error)))
+            }
             Failed::Again(printed) => self.evaluated(x, gradient, printed, None),
             Failed::Value(error, printed) => {
                 let found = self.evaluated(x, gradient, printed, Some(BRIEF));

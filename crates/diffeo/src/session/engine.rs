@@ -345,11 +345,11 @@ impl How {
     }
 }
 
-/// The memory for the residuals of a loop: an eighth of what the run may take, as a power of two, so that code that was
-/// kept is found again.
-fn residuals(limits: &Limits) -> Residuals {
-    let most = limits.memory.map(|limit| (limit.bytes as u64 / 8).max(1));
-    most.map_or(Residuals::Any, |most| Residuals::Most(1 << most.ilog2()))
+/// The memory for the residuals of a loop: an eighth of what the run may take, or of the machine's, as a power of two,
+/// so that code that was kept is found again.
+pub(crate) fn residuals(limits: &Limits) -> Residuals {
+    let most = limits.memory.map(|limit| limit.bytes).or_else(diffeo_memory::of_the_machine);
+    most.map_or(Residuals::Any, |most| Residuals::Most(1 << (most as u64 / 8).max(1).ilog2()))
 }
 
 /// What takes longer to compile is kept.
