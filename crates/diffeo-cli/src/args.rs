@@ -285,15 +285,16 @@ Examples:
   diffeo doc                   the modules of the library
   diffeo doc linalg            what is in a module
   diffeo doc linalg.solve      type, meaning and examples of a function
+  diffeo doc standard error    what these words lead to
   diffeo doc scan --json";
 
 /// `diffeo doc`
 #[derive(Args, Debug)]
 #[command(after_help = DOC_EXAMPLES)]
 pub struct DocArgs {
-    /// A module, a function, a constant or a type; without it, the modules are listed
-    #[arg(value_name = "NAME")]
-    pub name: Option<String>,
+    /// A module, a function, a constant or a type, or words to search for; without it, the modules are listed
+    #[arg(value_name = "WORDS")]
+    pub words: Vec<String>,
 
     /// Print it as JSON
     #[arg(long)]

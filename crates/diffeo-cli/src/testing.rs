@@ -6,7 +6,6 @@
 
 use crate::args::{Evaluation, Kinks, TestArgs};
 use crate::commands::{result_type, Setting, Shell};
-use crate::doc::examples;
 use crate::printable::printable;
 use crate::{print, Stop};
 use diffeo::{Cpu, Engine, Entry, Limits, ModuleId};
@@ -14,6 +13,7 @@ use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::show::show;
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
+use diffeo_ide::docs::examples;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -7,11 +7,13 @@
 //! |---|---|
 //! | `server.rs` | open texts, notifications |
 //! | `requests.rs` | the table of requests, and their handlers |
+//! | `docs.rs` | names of the library and the language, and searches for them |
 //! | `lines.rs` | positions as the protocol counts them |
 //! | `tokens.rs` | semantic tokens |
 //! | `selection.rs` | selection ranges |
 //! | `whole.rs` | whether a text ends in the middle of a definition |
 
+pub mod docs;
 mod lines;
 mod requests;
 mod selection;

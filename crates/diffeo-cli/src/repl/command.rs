@@ -2,15 +2,20 @@
 
 use super::{Next, Repl};
 use crate::printable::printable;
-use crate::{doc, print, Stop};
+use crate::{print, Stop};
 use diffeo_base::{closest, Diagnostic, Span};
+use diffeo_ide::docs;
 use diffeo_syntax::ast::{ExprKind, Item};
 use std::time::Instant;
 
 /// The commands: name, what follows it, what it does.
 pub const COMMANDS: [(&str, &str, &str); 7] = [
     ("type", "EXPR", "the type of an expression, which is not evaluated"),
-    ("doc", "[NAME]", "what a function of the library, or of the session, does"),
+    (
+        "doc",
+        "[WORDS]",
+        "what a function of the library, or of the session, does; or what words lead to",
+    ),
     ("grad", "F at X", "value and gradient of a function at a point; also F(X)"),
     ("time", "EXPR", "the value, and how long it took"),
     ("load", "FILE", "adds the definitions of a program, read anew"),
@@ -108,14 +113,11 @@ impl Repl {
     }
 
     fn doc(&mut self, name: &str) -> Result<(), Stop> {
-        if name.is_empty() {
-            return print::text(&format!("{}\n`:doc NAME` says more.", doc::modules()));
-        }
         if let Some(module) = self.context {
             let end = usize::MAX;
             let names = self.shell.session.names_at(module, end);
             let own = names.into_iter().find(|symbol| symbol.name == name);
-            let library = doc::named(&mut self.shell.session, name);
+            let library = docs::named(&mut self.shell.session, name);
             let is_library = own.as_ref().is_some_and(|own| {
                 library.iter().any(|entry| own.doc.as_deref() == Some(&entry.comment()))
             });
@@ -127,16 +129,13 @@ impl Repl {
                 return print::text(&printable(&text));
             }
         }
-        if doc::is_module(name) {
-            return print::text(&doc::module(&mut self.shell.session, name));
+        match docs::answer(&mut self.shell.session, name) {
+            Ok(answer) => print::text(&answer.text),
+            Err(d) => {
+                self.shell.report(&[d]);
+                Err(Stop::Refused)
+            }
         }
-        let found = doc::named(&mut self.shell.session, name);
-        if found.is_empty() {
-            let d = doc::unknown(&mut self.shell.session, name);
-            self.shell.report(&[d]);
-            return Err(Stop::Refused);
-        }
-        print::text(&found.iter().map(doc::DocEntry::shown).collect::<Vec<_>>().join("\n"))
     }
 }
 

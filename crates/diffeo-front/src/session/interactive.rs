@@ -220,7 +220,8 @@ impl Session {
         }
     }
 
-    /// A definition as it is written, without its value: `dot(x: [n]Real, y: [n]Real) -> Real`; a type whole.
+    /// A definition as it is written, without its value: `dot(x: [n]Real, y: [n]Real) -> Real`; a type whole. In one line
+    /// if that is short.
     pub fn written(&self, module: ModuleId, name: &str) -> Option<String> {
         let m = self.db.module(module);
         let text = self.db.sources.text(m.file);
@@ -237,7 +238,8 @@ impl Session {
             }
             Item::Def(_) | Item::Type(_) | Item::Import(_) => None,
         })?;
-        Some(written.split_whitespace().collect::<Vec<&str>>().join(" "))
+        let line = written.split_whitespace().collect::<Vec<&str>>().join(" ");
+        Some(if line.chars().count() > 98 { written } else { line })
     }
 }
 

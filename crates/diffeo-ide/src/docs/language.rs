@@ -1,4 +1,4 @@
-//! What `diffeo doc` says of the words and signs of the language, which no module defines.
+//! The words and signs of the language, which no module defines.
 
 /// A form of the language.
 pub struct Form {
@@ -104,6 +104,12 @@ pub const FORMS: &[Form] = &[
         written: "jet(k, R, f)",
         about: "All partial derivatives of f by k variables up to the order R, in one pass: (k, R, S -> T) -> J(S) -> J(T). J has in the place of each Real an array of the derivatives for each multi-index, in lexicographic order from (0, …, 0) to (R, 0, …, 0); the first one is the value. k and R are integer literals, and it must be applied to all three.",
         examples: &[("jet(1, 2, fn x -> x ^ 3)([2.0, 1.0, 0.0])", "[8.0, 12.0, 12.0]")],
+    },
+    Form {
+        names: &["arguments"],
+        written: "def main({table}: {table: []{x: Real, y: Real}}) = e",
+        about: "Arguments and data files: the parameters of `main` are a record, and `diffeo run FILE --arg table=data.csv` gives one. A value is JSON or the name of a file (.csv, .tsv, .json, .xlsx, .parquet, .arrow, .npy); a table with columns is an array of records.",
+        examples: &[],
     },
     Form {
         names: &["Real"],
