@@ -111,6 +111,13 @@ impl Help {
         Help { fix: Some(Fix::Replace(name.clone())), ..format!("did you mean `{name}`?").into() }
     }
 
+    /// A member of a module is meant: it takes the place of the member that stands there.
+    pub fn did_you_mean_member(module: &str, name: impl Into<String>) -> Help {
+        let name = name.into();
+        let text = format!("did you mean `{module}.{name}`?");
+        Help { fix: Some(Fix::Replace(name)), ..text.into() }
+    }
+
     /// What such a line of imports would do, said by a text that names it.
     pub fn import(line: impl Into<String>, text: impl Into<Cow<'static, str>>) -> Help {
         Help { parts: vec![Part::Text(text.into())], fix: Some(Fix::Import(line.into())) }

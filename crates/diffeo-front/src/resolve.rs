@@ -501,7 +501,7 @@ impl Resolver<'_> {
                             if let Some(help) = known {
                                 d = d.help(help);
                             } else if let Some(found) = hint {
-                                d = d.help(Help::did_you_mean(format!("{name}.{found}")));
+                                d = d.help(Help::did_you_mean_member(name, found));
                             }
                             d.notes.extend(self.db.hidden_library(module));
                             self.db.report(d);
@@ -538,9 +538,21 @@ impl Resolver<'_> {
                 .find_map(|role| replacement(*role, name).map(Help::from));
             foreign.or_else(|| library::import_of(name)).or_else(|| self.meant(module, span))
         } else {
-            self.meant(module, span)
+            self.near_module(module).or_else(|| self.meant(module, span))
         };
         self.db.report(diagnostic);
+    }
+
+    /// The imported module, or else that of the library, whose name is nearly this one.
+    fn near_module(&self, name: &str) -> Option<Help> {
+        let imported = self.db.module(self.module).scope.modules.keys().map(Name::as_str);
+        if let Some(found) = self.db.closest(name, imported) {
+            return Some(Help::did_you_mean(found));
+        }
+        let found = self.db.closest(name, library::MODULES.iter().map(|(module, _)| *module))?;
+        let line = format!("import {found}");
+        let text = format!("did you mean `{found}`? Add `{line}`");
+        Some(Help::import(line, text))
     }
 
     fn own_or_imported(&self, name: &str) -> bool {
@@ -557,7 +569,9 @@ impl Resolver<'_> {
                     let message = format!("there is no module `{}` here", m.name);
                     let help = replacement(Role::Constructor, name)
                         .filter(|_| replacement(Role::Module, &m.name).is_some())
-                        .map_or_else(|| format!("add `import {}`", m.name).into(), Help::from);
+                        .map(Help::from)
+                        .or_else(|| self.near_module(&m.name))
+                        .unwrap_or_else(|| format!("add `import {}`", m.name).into());
                     self.db.report(Diagnostic::error("unknown-module", m.span, message).help(help));
                     return None;
                 }
@@ -568,8 +582,12 @@ impl Resolver<'_> {
         if found.is_some() {
             return found;
         }
-        let scopes =
-            [Some(module), self.db.prelude.map(|p| self.db.module(p))].into_iter().flatten();
+        let of_path = path.module.as_ref().and_then(|m| module.scope.modules.get(&m.name));
+        let scopes = match of_path {
+            Some(id) => [Some(self.db.module(*id)), None],
+            None => [Some(module), self.db.prelude.map(|p| self.db.module(p))],
+        };
+        let scopes = scopes.into_iter().flatten();
         let names = scopes.flat_map(|module| module.scope.constructors.keys().map(Name::as_str));
         let hint = self.db.closest(name, names);
         let is_type = module.scope.types.contains_key(name);

@@ -158,7 +158,8 @@ fn names_of_the_library_are_explained() {
     assert!(done.out.lines().any(|line| line.starts_with("linalg ")), "{done:?}");
     let done = folder.run(&["doc", "text"]);
     assert!(
-        done.out.contains("  split  join") && done.out.contains("\nsplit(sep: String, s: String) -> []String\n  The parts"),
+        done.out.contains("  split  join")
+            && done.out.contains("\nsplit(sep: String, s: String) -> []String\n  The parts"),
         "{done:?}"
     );
     let done = folder.run(&["doc", "text.split"]);
