@@ -8,6 +8,7 @@ use crate::excerpt::Excerpts;
 use crate::print::unwritten;
 use crate::printable::{disturbs, printable};
 use crate::Stop;
+use clap::error::{ContextKind, ContextValue};
 use codespan_reporting::diagnostic as codespan;
 use codespan_reporting::term::termcolor::{Ansi, ColorSpec, NoColor, WriteColor};
 use codespan_reporting::term::{self, Config, Styles};
@@ -138,6 +139,11 @@ pub fn is_incomplete() -> bool {
 pub fn usage(error: &clap::Error) -> Result<(), Stop> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let program = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) if word.ends_with(".deo") => Some(word),
+        Some(_) | None => None,
+    };
+    let help = program.map(|word| format!("`diffeo run {word}` runs a program"));
     let json = words.iter().any(|word| word == "--message-format=json")
         || words.windows(2).any(|two| two[0] == "--message-format" && two[1] == "json");
     if !error.use_stderr() {
@@ -153,12 +159,16 @@ pub fn usage(error: &clap::Error) -> Result<(), Stop> {
             true => note(write!(io::stderr().lock(), "{}", printable(&error.render().to_string()))),
             false => note(error.print()),
         }
+        if let Some(help) = help {
+            note(writeln!(io::stderr().lock(), " = help: {help}"));
+        }
         return Ok(());
     }
     let text = error.to_string();
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
     let message = first.strip_prefix("error: ").unwrap_or(first);
-    let d = Diagnostic::error("usage", Span::NONE, message).help(rest.trim().to_string());
+    let d = Diagnostic::error("usage", Span::NONE, message)
+        .help(help.unwrap_or_else(|| rest.trim().to_string()));
     let messages = Messages { format: MessageFormat::Json, colored: false, output_colored: false };
     messages.report(&SourceMap::default(), &[d]);
     Ok(())

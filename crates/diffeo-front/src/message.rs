@@ -110,6 +110,11 @@ impl Message {
             out += &format!("{file}:{line}:{column}: ");
         }
         out += &format!("{}[{}]: {}", self.severity, self.code, self.message);
+        for Note { place, message } in &self.labels {
+            if let Some(Place { file, line, column, .. }) = place {
+                out += &format!("\n  {file}:{line}:{column}: {message}");
+            }
+        }
         self.notes.iter().for_each(|note| out += &format!("\n  note: {note}"));
         let help = self.help.iter().map(|help| help.written(spelling));
         help.for_each(|help| out += &format!("\n  help: {help}"));

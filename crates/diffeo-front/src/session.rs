@@ -65,11 +65,15 @@ impl LoadError {
     /// The message for the user.
     pub fn to_diagnostic(&self) -> Diagnostic {
         match self {
-            LoadError::Io { path, error } => Diagnostic::error(
-                "unreadable-file",
-                Span::NONE,
-                format!("cannot read {}: {error}", path.display()),
-            ),
+            LoadError::Io { path, error } => {
+                let message = format!("cannot read {}: {error}", path.display());
+                let d = Diagnostic::error("unreadable-file", Span::NONE, message);
+                let whole = path.with_added_extension("deo");
+                match path.extension().is_none() && whole.exists() {
+                    true => d.help(Help::did_you_mean(whole.display().to_string())),
+                    false => d,
+                }
+            }
             LoadError::NotUtf8 { path, offset } => Diagnostic::error(
                 "not-utf8",
                 Span::NONE,
@@ -438,7 +442,15 @@ impl Session {
             return None;
         }
         let Some(def) = self.definition(module, name) else {
+            let values = &self.db.module(module).scope.values;
+            let model = ["parameters", "log_density"].iter().all(|name| values.contains_key(*name));
             if let Some(d) = self.db.diagnostics.last_mut().filter(|_| name == "main") {
+                if model {
+                    let text =
+                        "it is a model: `diffeo sample` draws from its posterior distribution";
+                    d.help = Some(text.into());
+                    return None;
+                }
                 let other = "another one is named with `--entry NAME`";
                 d.help = Some(match d.help.take() {
                     Some(known) => known.text("; ").text(other),

@@ -499,6 +499,9 @@ impl ErrorKind {
     }
 }
 
+/// The calls that a message shows of those that led to an error, from the innermost on.
+const CALLS_SHOWN: usize = 3;
+
 /// What to say at the call that led into the library.
 fn called(name: &Name) -> String {
     if *name == "fn" {
@@ -515,13 +518,17 @@ impl RuntimeError {
         if let Some(name) = &self.function {
             d = d.primary_text(called(name));
         }
-        if let (ErrorKind::SizeMismatch { .. }, None, Some((_, caller))) =
-            (&self.kind, &self.function, self.trace.first())
-        {
-            // The sizes of arguments are compared where the parameters stand; in the library, the place is the call.
-            if *caller != self.span && !caller.is_none() {
-                d = d.label(*caller, "called here");
+        let mut places = vec![self.span];
+        for (name, caller) in &self.trace {
+            // Recursion calls from the same place again and again.
+            if places.len() > CALLS_SHOWN || caller.is_none() || places.contains(caller) {
+                continue;
             }
+            places.push(*caller);
+            d = match *name == "fn" {
+                true => d.label(*caller, "called here"),
+                false => d.label(*caller, format!("`{name}` called here")),
+            };
         }
         if let Some(help) = self.kind.help() {
             d = d.help(help);

@@ -152,7 +152,10 @@ impl Infer<'_> {
                     Ty::Data(data, _) => Some(*data) == self.db.list,
                     _ => false,
                 };
-                if joined && matches!(why.what.as_str(), "`+`" | "`^`") {
+                let elements = matches!(ty, Ty::Array(..));
+                if elements && why.what == "`^`" {
+                    d = d.help("it goes by element in a comprehension: `[x ^ 2 for x in xs]`");
+                } else if joined && matches!(why.what.as_str(), "`+`" | "`^`") {
                     d = d.help("strings, lists and arrays are joined with `++`");
                 } else if rigid {
                     d = d.help(format!(
