@@ -28,7 +28,8 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("ode.deo"),
             include_str!("ode/stiff.deo"),
             include_str!("ode/adjoint.deo"),
-            include_str!("ode/dense.deo")
+            include_str!("ode/dense.deo"),
+            include_str!("ode/collocation.deo")
         ),
     ),
     (
@@ -40,7 +41,10 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("optim/bounds.deo"),
             include_str!("optim/constraints.deo"),
             include_str!("optim/search.deo"),
-            include_str!("optim/global.deo")
+            include_str!("optim/global.deo"),
+            include_str!("optim/nlp.deo"),
+            include_str!("optim/conditions.deo"),
+            include_str!("optim/interior.deo")
         ),
     ),
     ("plot", include_str!("plot.deo")),
@@ -56,6 +60,7 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("sparse.deo"),
             include_str!("sparse/orders.deo"),
             include_str!("sparse/factors.deo"),
+            include_str!("sparse/symmetric.deo"),
             include_str!("sparse/derivatives.deo")
         ),
     ),

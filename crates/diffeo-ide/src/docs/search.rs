@@ -133,7 +133,7 @@ mod tests {
         ("minimize", "optim.lbfgs"),
         ("curve_fit", "optim.levenberg_marquardt"),
         ("least squares with bounds", "optim.levenberg_marquardt_between"),
-        ("constrained optimization", "optim.auglag"),
+        ("constrained optimization", "optim.nlp"),
         ("global minimum", "optim.global"),
         ("einsum", "for"),
         ("vmap", "for"),

@@ -46,13 +46,14 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         &[
             "constraint",
             "constrained",
+            "constrained optimization",
             "fmincon",
             "slsqp",
             "ipopt",
             "nonlinear program",
             "lagrangian",
         ],
-        &["optim.auglag"],
+        &["optim.nlp"],
     ),
     (
         &["global minimum", "global optimization", "differential evolution", "basinhopping"],
@@ -181,6 +182,11 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         &["ode.solve", "ode.solve_stiff", "ode.rk4"],
     ),
     (&["stiff", "ode15s", "bdf", "implicit method"], &["ode.solve_stiff"]),
+    (&["boundary value", "solve_bvp", "bvp4c", "shooting"], &["ode.boundary_value"]),
+    (
+        &["optimal control", "trajectory optimization", "collocation", "pontryagin"],
+        &["ode.collocate"],
+    ),
     (&["event", "stopping condition", "bouncing"], &["ode.solve_until"]),
     (&["neural ode", "adjoint method"], &["ode.solve_adjoint"]),
     (&["quad", "integral", "quadrature", "integrate function", "area"], &["quadrature.integrate"]),

@@ -19,6 +19,7 @@ mod lang;
 mod modules;
 mod moving;
 mod nist;
+mod nlp;
 mod posteriors;
 mod rules;
 mod sample;
