@@ -16,6 +16,7 @@ mod gradient_costs;
 mod host;
 mod interrupt;
 mod lang;
+mod mgh;
 mod modules;
 mod moving;
 mod nist;
