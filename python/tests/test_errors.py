@@ -30,6 +30,7 @@ import diffeo
         (lambda m: m.flags([1, 0]), "expected [n]Bool"),
         (lambda m: diffeo.grad(m.two), "a gradient needs a function to Real"),
         (lambda m: diffeo.grad(m.cube, 1), "none of number 1"),
+        (lambda m: diffeo.grad(m.power, 1), "no Real to differentiate by is in argument 1"),
         (lambda m: m.rows([{"a": 1.0}]), "the field b is missing"),
     ],
 )

@@ -14,6 +14,7 @@ use diffeo_calculus::eval::{
 use diffeo_calculus::leaves::has_interval;
 use diffeo_calculus::outside::{asked, derivative_by, Asked, By};
 use diffeo_calculus::ty::Ty;
+use diffeo_calculus::typing::{first_order, mentions_real};
 use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::confined::Confined;
 use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
@@ -372,6 +373,17 @@ impl Function {
         }
         let arguments = arguments.to_vec();
         self.derived(name, move |entry| {
+            let all = match sides(&entry.ty).0 {
+                Ty::Tuple(parts) => parts.to_vec(),
+                ty => vec![ty.clone()],
+            };
+            if !arguments.iter().any(|i| mentions_real(&all[*i], &entry.program)) {
+                let named: Vec<String> = arguments.iter().map(usize::to_string).collect();
+                return Err(format!(
+                    "no Real to differentiate by is in argument {}",
+                    named.join(", ")
+                ));
+            }
             derivative_by(&entry.program, entry.global, what, &arguments)
                 .ok_or_else(|| "no arguments to differentiate by were named".to_string())
         })
@@ -393,7 +405,7 @@ impl Function {
             let entry = &world.definitions[place].entry;
             let (from, to) = sides(&entry.ty);
             let program = &entry.program;
-            let data = |ty: &Ty| diffeo_calculus::typing::first_order(ty, program);
+            let data = |ty: &Ty| first_order(ty, program);
             if !matches!(entry.ty, Ty::Fun(_)) || !data(from) || !data(to) {
                 return Err(Error::new("entry-type", message("it is no function of data to data")));
             }

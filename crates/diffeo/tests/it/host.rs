@@ -381,6 +381,9 @@ fn derivatives_of_derivatives() {
     let pair = "([]Real, []Real)";
     assert_eq!(g.signature(), format!("({pair}, {pair}) -> ({pair}, []Real)"));
     assert!(f.grad(&[2]).err().expect("no such argument").to_string().contains("none of number 2"));
+    let whole = Program::from_text("p.deo", "def f(x: Real, n: Int) -> Real = x ^ n").expect("one");
+    let error = whole.function("f").and_then(|f| f.grad(&[1])).err().expect("an Int");
+    assert!(error.to_string().contains("no Real to differentiate by is in argument 1"), "{error}");
 }
 
 /// Arrays of several indices go in and come out as they lie in memory.
