@@ -12,7 +12,7 @@ pub fn doc(args: &DocArgs, setting: Setting) -> Result<(), Stop> {
         Ok(answer) if args.json => print::text(&answer.data.to_string()),
         Ok(answer) => print::text(&answer.text),
         Err(d) => {
-            shell.report(&[d]);
+            shell.report(&[*d]);
             Err(Stop::Refused)
         }
     }

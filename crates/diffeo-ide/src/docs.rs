@@ -303,7 +303,7 @@ pub struct Answer {
 ///
 /// # Errors
 /// Nothing fits; the message says what is near.
-pub fn answer(session: &mut Session, question: &str) -> Result<Answer, Diagnostic> {
+pub fn answer(session: &mut Session, question: &str) -> Result<Answer, Box<Diagnostic>> {
     let question = question.trim();
     let data = |entries: &[DocEntry]| entries.iter().map(DocEntry::json).collect();
     if question.is_empty() {
@@ -321,7 +321,7 @@ pub fn answer(session: &mut Session, question: &str) -> Result<Answer, Diagnosti
     }
     let found = search(session, question);
     if found.is_empty() {
-        return Err(unknown(session, question));
+        return Err(Box::new(unknown(session, question)));
     }
     let mut text = match foreign(question) {
         Some(help) => format!("The library has nothing called `{question}`: {help}.\n"),

@@ -132,7 +132,7 @@ impl Repl {
         match docs::answer(&mut self.shell.session, name) {
             Ok(answer) => print::text(&answer.text),
             Err(d) => {
-                self.shell.report(&[d]);
+                self.shell.report(&[*d]);
                 Err(Stop::Refused)
             }
         }
