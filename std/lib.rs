@@ -29,7 +29,8 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("ode/stiff.deo"),
             include_str!("ode/adjoint.deo"),
             include_str!("ode/dense.deo"),
-            include_str!("ode/collocation.deo")
+            include_str!("ode/collocation.deo"),
+            include_str!("ode/dae.deo"),
         ),
     ),
     (
