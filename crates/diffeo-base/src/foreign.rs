@@ -157,6 +157,7 @@ const TABLE: &[(Role, &[&str], &str)] = &[
     (Value, &["eye"], "write `linalg.identity(n)`, after `import linalg`"),
     (Value, &["inv"], "write `linalg.inverse(a)`, after `import linalg`; `linalg.solve(a, b)` is the exact way to a system"),
     (Value, &["solve_ivp", "odeint", "ode45", "ode15s", "ode23s", "lsoda"], "write `ode.solve(f, y0, ts)` with f(t, y), after `import ode`; `ode.solve_stiff` where it is stiff"),
+    (Value, &["dde23", "ddesd", "ddeint", "dede"], "write `ode.solve_delay(f, history, delays, ts)` with f(t, y, past), after `import ode`"),
     (Value, &["ode15i", "daspk"], "write `ode.solve_dae(mass, f, y0, ts)` with mass(y') = f(t, y), after `import ode`"),
     (Value, &["odeint_adjoint"], "write `ode.solve_adjoint(loss, f, y0, p, ts)` with f(t, y, p), after `import ode`"),
     (Value, &["curve_fit", "least_squares", "leastsq", "nls", "nlsLM", "lsqcurvefit", "lsqnonlin"], "write `optim.levenberg_marquardt(residuals, start)`, after `import optim`; `optim.levenberg_marquardt_between` has bounds"),
