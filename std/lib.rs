@@ -33,6 +33,8 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("ode/dae.deo"),
             include_str!("ode/dae.deo"),
             include_str!("ode/delay.deo"),
+            include_str!("ode/delay.deo"),
+            include_str!("ode/stochastic.deo"),
         ),
     ),
     (
