@@ -31,10 +31,8 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("ode/dense.deo"),
             include_str!("ode/collocation.deo"),
             include_str!("ode/dae.deo"),
-            include_str!("ode/dae.deo"),
             include_str!("ode/delay.deo"),
-            include_str!("ode/delay.deo"),
-            include_str!("ode/stochastic.deo"),
+            include_str!("ode/stochastic.deo")
         ),
     ),
     (
