@@ -76,10 +76,15 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("stats/continuous.deo"),
             include_str!("stats/gamma_and_beta.deo"),
             include_str!("stats/discrete.deo"),
+            include_str!("stats/further.deo"),
             include_str!("stats/vectors.deo"),
             include_str!("stats/tests.deo"),
+            include_str!("stats/ranks.deo"),
+            include_str!("stats/residuals.deo"),
             include_str!("stats/fits.deo"),
-            include_str!("stats/glm.deo")
+            include_str!("stats/glm.deo"),
+            include_str!("stats/links.deo"),
+            include_str!("stats/tables.deo")
         ),
     ),
     ("text", include_str!("text.deo")),
