@@ -10,7 +10,7 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("prelude/signals.deo")
         ),
     ),
-    ("bayes", include_str!("bayes.deo")),
+    ("bayes", concat!(include_str!("bayes.deo"), include_str!("bayes/predictive.deo"))),
     ("interval", include_str!("interval.deo")),
     (
         "linalg",

@@ -475,6 +475,7 @@ Examples:
   diffeo sample schools.deo --arg y='[28, 8, -3]' --arg sigma='[15, 10, 16]'
   diffeo sample fit.deo log_density --arg table=points.csv --chains 8 --seed 1
   diffeo sample fit.deo --arg table=points.csv --predict replicate --out draws.csv
+  diffeo sample fit.deo --arg table=points.csv --show mean,sd
   diffeo sample fit.deo --arg table=points.csv --target-accept 0.95 --json
   diffeo sample fit.deo --arg table=points.csv --method laplace
 
@@ -557,6 +558,10 @@ pub struct SampleArgs {
     /// Write the draws to CSV files as Stan has them: FILE_1.csv, FILE_2.csv … for FILE.csv
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+
+    /// Show these parameters and predictions alone in the table: an array or a record with all that it has
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub show: Vec<String>,
 
     /// Print the summary as JSON
     #[arg(long)]

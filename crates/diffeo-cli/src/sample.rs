@@ -232,10 +232,14 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
         }
     }
     let sources = shell.session.sources();
-    let advice: Vec<Diagnostic> = samples.advice.iter().map(|m| diagnostic(sources, m)).collect();
+    let mut advice: Vec<Diagnostic> =
+        samples.advice.iter().map(|m| diagnostic(sources, m)).collect();
     match args.json {
         true => print::text(&to_json(&samples, &files).to_string())?,
-        false => print::text(&table(&samples))?,
+        false => {
+            advice.extend(unknown(&samples, &args.show));
+            print::text(&table(&samples, &args.show))?;
+        }
     }
     shell.report(&advice);
     if samples.interrupted {
@@ -278,11 +282,36 @@ fn digits(x: f64) -> String {
     }
 }
 
-/// The summaries as a table.
-fn table(samples: &Samples) -> String {
+/// Whether the number `name` is what `shown` names, or a part of it.
+fn is_part(name: &str, shown: &str) -> bool {
+    name.strip_prefix(shown).is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']))
+}
+
+/// Warnings of names to show that nothing has.
+fn unknown(samples: &Samples, shown: &[String]) -> Vec<Diagnostic> {
+    let all = || samples.summaries.iter().chain(&samples.predicted).map(|(name, _)| name.as_str());
+    let known = || samples.parameters.iter().chain(&samples.predictions).map(|v| v.name.as_str());
+    let missing = shown.iter().filter(|&shown| !all().any(|name| is_part(name, shown)));
+    missing
+        .map(|shown| {
+            let message = format!("`--show {shown}`: no parameter or prediction has this name");
+            let mut d = Diagnostic::error("argument", Span::NONE, message);
+            d.severity = Severity::Warning;
+            match diffeo_base::closest(shown, known()) {
+                Some(near) => d.help(format!("did you mean `{near}`?")),
+                None => d.help(format!("there are {}", known().collect::<Vec<_>>().join(", "))),
+            }
+        })
+        .collect()
+}
+
+/// The summaries as a table, of what is to be shown, or of all.
+fn table(samples: &Samples, shown: &[String]) -> String {
     let head = ["", "mean", "mcse", "sd", "5%", "50%", "95%", "ess_bulk", "ess_tail", "r_hat"];
     let mut rows = vec![head.map(str::to_string).to_vec()];
-    let all: Vec<&(String, Summary)> = samples.summaries.iter().chain(&samples.predicted).collect();
+    let mut all: Vec<&(String, Summary)> =
+        samples.summaries.iter().chain(&samples.predicted).collect();
+    all.retain(|(name, _)| shown.is_empty() || shown.iter().any(|s| is_part(name, s)));
     for (name, s) in all.iter().take(ROWS) {
         let [low, median, high] = s.quantiles;
         let count = |x: f64| if x.is_nan() { "nan".to_string() } else { format!("{x:.0}") };

@@ -60,6 +60,24 @@ fn a_table_of_all_parameters() {
     assert_eq!(again.out, done.out);
 }
 
+#[test]
+fn the_table_shows_what_is_asked_for() {
+    let folder = folder();
+    let shown = |names: &str| {
+        let args = ["sample", "m.deo", "--arg", Y, "--arg", SIGMA, "--draws", "100"];
+        let done = folder.run(&[&args[..], &["--show", names]].concat());
+        let rows = done.out.lines().skip(1).take_while(|line| !line.is_empty());
+        let name = |line: &str| line.split(' ').next().unwrap_or_default().to_string();
+        (rows.map(name).collect::<Vec<_>>().join(" "), done.err)
+    };
+    assert_eq!(shown("effects").0, "effects[0] effects[1] effects[2]");
+    assert_eq!(shown("sd,effects[1]").0, "effects[1] sd");
+    let (rows, told) = shown("effect,mean");
+    assert_eq!(rows, "mean");
+    assert!(told.contains("`--show effect`: no parameter or prediction has this name"), "{told}");
+    assert!(told.contains("did you mean `effects`?"), "{told}");
+}
+
 /// The draws, of the sampler and of approximations, have the same digits for every processor whose instructions this one
 /// has.
 #[test]
