@@ -11,6 +11,7 @@ pub const MODULES: &[(&str, &str)] = &[
         ),
     ),
     ("bayes", concat!(include_str!("bayes.deo"), include_str!("bayes/predictive.deo"))),
+    ("gp", include_str!("gp.deo")),
     ("interval", include_str!("interval.deo")),
     (
         "linalg",
