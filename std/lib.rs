@@ -68,7 +68,8 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("sparse/derivatives.deo")
         ),
     ),
-    ("special", include_str!("special.deo")),
+    ("special", concat!(include_str!("special.deo"), include_str!("special/further.deo"))),
+    ("spline", include_str!("spline.deo")),
     (
         "stats",
         concat!(
