@@ -57,7 +57,14 @@ pub const MODULES: &[(&str, &str)] = &[
         concat!(include_str!("quadrature.deo"), include_str!("quadrature/enclosed.deo")),
     ),
     ("random", concat!(include_str!("random.deo"), include_str!("random/expect.deo"))),
-    ("root", concat!(include_str!("root.deo"), include_str!("root/proved.deo"))),
+    (
+        "root",
+        concat!(
+            include_str!("root.deo"),
+            include_str!("root/brent.deo"),
+            include_str!("root/proved.deo")
+        ),
+    ),
     (
         "sparse",
         concat!(
