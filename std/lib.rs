@@ -54,7 +54,12 @@ pub const MODULES: &[(&str, &str)] = &[
     ("plot", include_str!("plot.deo")),
     (
         "quadrature",
-        concat!(include_str!("quadrature.deo"), include_str!("quadrature/enclosed.deo")),
+        concat!(
+            include_str!("quadrature.deo"),
+            include_str!("quadrature/limits.deo"),
+            include_str!("quadrature/samples.deo"),
+            include_str!("quadrature/enclosed.deo")
+        ),
     ),
     ("random", concat!(include_str!("random.deo"), include_str!("random/expect.deo"))),
     (
