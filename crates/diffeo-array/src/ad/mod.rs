@@ -152,6 +152,11 @@ impl Deriver {
         self.tapes.clear();
     }
 
+    /// The derivatives of a type of boxes have types.
+    fn has_shadow(&self, boxes: BoxId) -> bool {
+        self.shadows.keys().any(|(id, _)| *id == boxes)
+    }
+
     fn indices(&mut self, orders: Orders) -> Rc<Indices> {
         let made = || Rc::new(Indices::new(orders));
         self.indices.entry(orders).or_insert_with(made).clone()

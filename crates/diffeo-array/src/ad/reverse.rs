@@ -83,9 +83,9 @@ pub struct Reverse {
     pub residuals: Vec<FlatTy>,
     /// The parameter that each residual is, if it is one.
     same: Vec<Option<usize>>,
-    /// In a recursion: its first function, and the forward part that goes on with a tape. Its residuals are the parameters
-    /// that are inherited, a position and the arrays of the tape; it gives the position.
-    taped: Option<(FunctionId, FunctionId)>,
+    /// In a recursion: its tape, and the forward part that goes on with it. Its residuals are the parameters that are
+    /// inherited, a position and the arrays of the tape; it gives the position.
+    taped: Option<(Tape, FunctionId)>,
 }
 
 /// A derivative in reverse mode that a caller needs.
@@ -171,6 +171,7 @@ fn derive(
     let back = declare(module, &source, "back");
     cache.open_reverses.insert(request.clone(), OpenReverse { forward, back, made: None });
     let recursion = cache.recursions.get(&function).cloned();
+    let mut tape = None;
     if let Some(recursion) = &recursion {
         let kept = |i: usize| match face.params[i] {
             FlatTy::Real | FlatTy::Int | FlatTy::Bool | FlatTy::Text => true,
@@ -180,14 +181,13 @@ fn derive(
         };
         let all = 0..source.params.len();
         let inherited: Vec<usize> = all.filter(|i| recursion.inherited[*i] && kept(*i)).collect();
-        call_open(module, cache, request, &face, &inherited);
+        tape = call_open(module, cache, request, &face, &inherited).taped.map(|(tape, _)| tape);
     }
     let accumulates = source
         .vars
         .iter()
         .zip(&activity.varied)
         .any(|(info, varies)| *varies && matches!(info.ty, FlatTy::Acc(_)));
-    let tape = recursion.as_ref().map(|recursion| tape::tape(module, cache, recursion.of));
     let reverser = Reverser {
         accumulates,
         homes: vec![0; source.vars.len()],
@@ -207,8 +207,8 @@ fn derive(
         uses: uses(&source),
         chosen: HashMap::new(),
         lost: false,
-        recursion: recursion.map(|recursion| recursion.of),
         tape,
+        stale: false,
         tape_back: None,
     };
     let made = reverser.function(&source, request, &face);
@@ -386,7 +386,7 @@ fn call_open(
     module.functions[forward.0 as usize].shown = Name::from("");
     let same = inherited.iter().map(|i| Some(*i)).chain([None; tape::PARTS]).collect();
     let active = face.active.clone();
-    let made = Reverse { forward, back, active, residuals, same, taped: Some((of, taped)) };
+    let made = Reverse { forward, back, active, residuals, same, taped: Some((tape, taped)) };
     if let Some(open) = cache.open_reverses.get_mut(request) {
         open.made = Some(made.clone());
     }
@@ -443,9 +443,9 @@ struct Reverser<'m, 's> {
     wholes: HashMap<Option<Var>, Atom>,
     /// Whether the accumulator of an array that has none was asked for.
     lost: bool,
-    /// The first function of the recursion that the function belongs to; its tape, and the arrays of that in the
-    /// backward part.
-    recursion: Option<FunctionId>,
+    /// A box of the tape was derived, and would get another variant.
+    stale: bool,
+    /// The tape of the recursion that the function belongs to, and its arrays in the backward part.
     tape: Option<Tape>,
     tape_back: Option<[Var; tape::PARTS - 1]>,
 }
@@ -522,10 +522,12 @@ impl<'s> Reverser<'_, 's> {
         let mut body = Block { stmts, results: Vec::new() };
         let mut unpacking = Vec::new();
         let mut forward_params = source.params.clone();
-        let residuals = if let Some(Reverse { taped: Some((of, _)), residuals, .. }) = taped {
-            let tape = tape::tape(self.module, self.cache, of);
+        let residuals = if let Some(Reverse { taped: Some((tape, _)), residuals, .. }) = taped {
             self.tape = Some(tape);
             let record = self.record(&scope.stored, SiteId(0));
+            if self.stale {
+                return unsupported("a derivative of a recursion within the same one");
+            }
             body.stmts.extend(record.put);
             unpacking = record.get;
             let (before, after) = tape::thread(self.module, &mut self.vars, tape, &mut body);

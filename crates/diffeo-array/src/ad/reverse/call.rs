@@ -60,8 +60,8 @@ impl<'s> Reverser<'_, 's> {
     /// A call within a recursion: the forward part that goes on with the tape, the variable of its position there, and
     /// the residuals in the backward part.
     fn on_tape(&mut self, made: &Reverse, args: &[Atom]) -> Option<(FunctionId, Var, Vec<Atom>)> {
-        let (of, forward) = made.taped.filter(|_| self.top().tape)?;
-        if self.recursion != Some(of) {
+        let (tape, forward) = made.taped.filter(|_| self.top().tape)?;
+        if self.tape != Some(tape) {
             return None;
         }
         let position = self.forward_var(FlatTy::Int, None, self.scopes.len() - 1);

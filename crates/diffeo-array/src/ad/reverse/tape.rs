@@ -31,7 +31,7 @@ use hashbrown::{HashMap, HashSet};
 pub(super) const PARTS: usize = 4;
 
 /// The tape of functions that call each other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::ad) struct Tape {
     /// The type of boxes for residuals that are no numbers, with a variant for each function.
     others: BoxId,
@@ -61,9 +61,10 @@ pub(in crate::ad) struct Recursion {
     pub inherited: Vec<bool>,
 }
 
-/// The tape of the recursion of this function.
+/// The tape of the recursion of this function. What is derived after boxes of a tape were derived themselves has a new one:
+/// no variant may be added to theirs.
 pub(super) fn tape(module: &mut Module, cache: &mut Deriver, of: FunctionId) -> Tape {
-    if let Some(tape) = cache.tapes.get(&of) {
+    if let Some(tape) = cache.tapes.get(&of).filter(|tape| !cache.has_shadow(tape.others)) {
         return *tape;
     }
     let name = module.functions[of.0 as usize].name.clone();
@@ -477,6 +478,7 @@ impl<'s> Reverser<'_, 's> {
         at: Var,
         site: SiteId,
     ) -> TapeRecord {
+        self.stale |= self.cache.has_shadow(tape.others);
         let types = stored.iter().map(|(v, _)| self.vars[v.0 as usize].ty.clone()).collect();
         let variants = &mut self.module.boxes[tape.others.0 as usize].variants;
         let tag = variants.len() as u32;
