@@ -77,7 +77,8 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("sparse/orders.deo"),
             include_str!("sparse/factors.deo"),
             include_str!("sparse/symmetric.deo"),
-            include_str!("sparse/derivatives.deo")
+            include_str!("sparse/derivatives.deo"),
+            include_str!("sparse/patterns.deo")
         ),
     ),
     ("special", concat!(include_str!("special.deo"), include_str!("special/further.deo"))),

@@ -424,7 +424,9 @@ impl<'p> CoreChecker<'p> {
             | DiffOp::WithExactDerivative
             | DiffOp::Decisions
             | DiffOp::Deciding
-            | DiffOp::Enclose => {}
+            | DiffOp::Enclose
+            | DiffOp::Dependence
+            | DiffOp::AllPaths => {}
         }
     }
 

@@ -264,6 +264,8 @@ names! {
         Decisions => "decisions",
         Deciding => "deciding",
         Enclose => "enclose",
+        Dependence => "dependence",
+        AllPaths => "all_paths",
     } with parameters {
         Jet => "jet",
     }

@@ -409,7 +409,9 @@ impl<'p> CorePrinter<'p> {
                     | DiffOp::WithExactDerivative
                     | DiffOp::Decisions
                     | DiffOp::Deciding
-                    | DiffOp::Enclose => {}
+                    | DiffOp::Enclose
+                    | DiffOp::Dependence
+                    | DiffOp::AllPaths => {}
                 }
                 self.ty(from);
                 self.text(", ");

@@ -219,7 +219,7 @@ impl Diff {
             DiffOp::Jvp => (vec![fun, s.clone(), s.clone()], pair(t, t)),
             DiffOp::Jet { k: _, r: _ } => (vec![fun, jet_type(s)], jet_type(t)),
             DiffOp::StopGradient => (vec![s.clone()], s.clone()),
-            DiffOp::Checkpoint => (vec![fun, s.clone()], t.clone()),
+            DiffOp::Checkpoint | DiffOp::AllPaths => (vec![fun, s.clone()], t.clone()),
             DiffOp::WithDerivative | DiffOp::WithExactDerivative => {
                 let rule = Ty::fun(pair(s, s), pair(t, t));
                 (vec![fun, rule, s.clone()], t.clone())
@@ -229,6 +229,7 @@ impl Diff {
                 (vec![fun, told, s.clone()], t.clone())
             }
             DiffOp::Decisions => (vec![fun, s.clone(), Ty::String], Ty::array(Ty::Real)),
+            DiffOp::Dependence => (vec![fun, s.clone(), s.clone()], t.clone()),
             DiffOp::Enclose => {
                 (vec![fun, s.clone(), s.clone()], pair(&Ty::array(t.clone()), &Ty::String))
             }

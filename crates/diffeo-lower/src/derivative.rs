@@ -44,6 +44,10 @@ pub(super) enum DerivativeKind {
     /// `captured ++ S ++ … ++ S → T ++ … ++ T`: the Taylor coefficients in some variables up to an order, one after the
     /// other, as tangents are; whether `S` is the one variable, of which only the first is given.
     Jet(Orders, bool),
+    /// `captured ++ S ++ S → T`: the sets of what the Reals of the value depend on.
+    Dependence,
+    /// `captured ++ S → T`: the function on all its paths.
+    AllPaths,
 }
 
 /// The pullback of a function: a function of Flat that no function of Core is. It has captured the residuals, the
@@ -106,6 +110,8 @@ impl<'p> Lower<'p> {
             (DiffOp::Deciding, [f, _, x]) => self.apply(f, x, false, at),
             (DiffOp::Decisions, [f, x, words]) => self.decisions(f, [x, words], at),
             (DiffOp::Jvp, [f, x, tangent]) => self.jvp(diff, [f, x, tangent], at),
+            (DiffOp::Dependence, [f, x, sets]) => self.dependence(diff, [f, x, sets], at),
+            (DiffOp::AllPaths, [f, x]) => self.all_paths(f, x, at),
             (DiffOp::Rd, [f, x, cotangent]) => self.rd(diff, [f, x, cotangent], at),
             (DiffOp::Vjp, [f, x]) => self.vjp(diff, f, x, at),
             (DiffOp::Jet { k, r }, [f, x]) => self.jet(diff, (f, x), (k, r), at),
@@ -121,7 +127,9 @@ impl<'p> Lower<'p> {
                 | DiffOp::WithExactDerivative
                 | DiffOp::Decisions
                 | DiffOp::Deciding
-                | DiffOp::Enclose,
+                | DiffOp::Enclose
+                | DiffOp::Dependence
+                | DiffOp::AllPaths,
                 _,
             ) => {
                 self.bug("a derivative that was not found beforehand");
@@ -219,6 +227,36 @@ impl<'p> Lower<'p> {
         let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
         let (value, dot) = (self.load(&to, &mut atoms), self.load(&to, &mut atoms));
         Sym::Tuple([value, dot].into())
+    }
+
+    fn dependence(&mut self, diff: &Diff, [f, x, sets]: [&Sym; 3], at: SiteId) -> Sym {
+        self.finite(&diff.from, at);
+        self.finite(&diff.to, at);
+        let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
+            return Sym::Never;
+        };
+        let sets = self.zip(Zip::Second("the sets"), &diff.from, x, sets, at);
+        let count = captured.len();
+        let mut args = captured;
+        args.extend(self.store(x, &from, at));
+        args.extend(self.store(&sets, &from, at));
+        let (what, results) = (DerivativeKind::Dependence, self.types(&to));
+        let i = self.declare_derivative(what, function, count, &args, results, at);
+        let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
+        self.load(&to, &mut atoms.into_iter())
+    }
+
+    fn all_paths(&mut self, f: &Sym, x: &Sym, at: SiteId) -> Sym {
+        let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
+            return Sym::Never;
+        };
+        let count = captured.len();
+        let mut args = captured;
+        args.extend(self.store(x, &from, at));
+        let (what, results) = (DerivativeKind::AllPaths, self.types(&to));
+        let i = self.declare_derivative(what, function, count, &args, results, at);
+        let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
+        self.load(&to, &mut atoms.into_iter())
     }
 
     fn rd(&mut self, diff: &Diff, [f, x, cotangent]: [&Sym; 3], at: SiteId) -> Sym {
@@ -392,6 +430,8 @@ impl<'p> Lower<'p> {
             DerivativeKind::Vjp => "vjp",
             DerivativeKind::Jet(Orders::FIRST, false) => "jvp",
             DerivativeKind::Jet(..) => "jet",
+            DerivativeKind::Dependence => "dependence",
+            DerivativeKind::AllPaths => "all_paths",
         };
         let name = format!("{}.{kind}", self.module.functions[of.0 as usize].name);
         let params: Vec<FlatTy> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();

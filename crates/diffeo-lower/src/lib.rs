@@ -108,7 +108,12 @@ pub fn lower(
 pub fn differentiates(program: &Program, entry: GlobalId) -> bool {
     // Where nothing is differentiated, the others are calls and the identity.
     let differentiates = |op| match op {
-        DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => true,
+        DiffOp::Rd
+        | DiffOp::Vjp
+        | DiffOp::Jvp
+        | DiffOp::Jet { .. }
+        | DiffOp::Dependence
+        | DiffOp::AllPaths => true,
         DiffOp::RdAlong
         | DiffOp::StopGradient
         | DiffOp::Checkpoint

@@ -170,6 +170,10 @@ fn of_derivative(op: DiffOp) -> CoverageRow {
             let why = "its directions decide at kinks: the evaluator runs the program";
             row(name, Refused(why), [Refused(why); 6])
         }
+        DiffOp::Dependence | DiffOp::AllPaths => {
+            let why = "the evaluator finds patterns: it runs the program";
+            row(name, Refused(why), [Refused(why); 6])
+        }
         DiffOp::Enclose => {
             let why = "its Reals are intervals: the evaluator runs the program";
             row(name, Refused(why), [Refused(why); 6])

@@ -56,6 +56,10 @@ fn rewrite(w: &mut Workspace, engine: TranslatingEngine, e: &Term) -> Term {
                 let reason = "the systems know no directions that decide at kinks";
                 for_the_evaluator(w, diff, ("`grad_along`", reason), e.span)
             }
+            DiffOp::Dependence | DiffOp::AllPaths => {
+                let reason = "the systems find no patterns";
+                for_the_evaluator(w, diff, ("a pattern of `sparse`", reason), e.span)
+            }
             DiffOp::Enclose => {
                 let reason = "the systems have no intervals";
                 for_the_evaluator(w, diff, ("`interval.enclose`", reason), e.span)
@@ -146,7 +150,9 @@ impl Operator<'_> {
             | DiffOp::WithExactDerivative
             | DiffOp::Decisions
             | DiffOp::Deciding
-            | DiffOp::Enclose => unit(),
+            | DiffOp::Enclose
+            | DiffOp::Dependence
+            | DiffOp::AllPaths => unit(),
         }
     }
 

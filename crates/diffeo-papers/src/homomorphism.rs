@@ -742,6 +742,8 @@ impl HomomorphismTranslator<'_> {
             DiffOp::Rd
             | DiffOp::RdAlong
             | DiffOp::Enclose
+            | DiffOp::Dependence
+            | DiffOp::AllPaths
             | DiffOp::Vjp
             | DiffOp::Jvp
             | DiffOp::Jet { .. } => refused(self.w, self.system, d, e).kind,

@@ -85,29 +85,59 @@ pub fn activity(
     if let Some(known) = cache.activities.get(&key) {
         return known.clone();
     }
+    let open = solved(module, cache, &key, false);
+    cache.activities.extend(open);
+    cache.activities.get(&key).cloned().unwrap_or_else(|| nothing(active))
+}
+
+/// What in a function depends on these of its parameters: numbers or not, by a choice or not.
+pub(super) fn influence(
+    module: &Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    active: &[bool],
+) -> Rc<Activity> {
+    let key: Key = (function, active.into());
+    if let Some(known) = cache.influences.get(&key) {
+        return known.clone();
+    }
+    let open = solved(module, cache, &key, true);
+    cache.influences.extend(open);
+    cache.influences.get(&key).cloned().unwrap_or_else(|| nothing(active))
+}
+
+fn nothing(active: &[bool]) -> Rc<Activity> {
+    let (varied, params, results) = (Vec::new(), active.into(), Box::default());
+    Rc::new(Activity { varied, params, results, ruled: false, decides: false })
+}
+
+fn solved(
+    module: &Module,
+    cache: &Deriver,
+    key: &Key,
+    influences: bool,
+) -> Vec<(Key, Rc<Activity>)> {
     let mut solver = Solver {
         module,
         cache,
+        influences,
         types: HashMap::new(),
         open: HashMap::new(),
         callers: HashMap::new(),
         pending: VecDeque::new(),
     };
-    solver.ask(&key);
+    solver.ask(key);
     while let Some(next) = solver.pending.pop_front() {
         solver.analyse(&next);
     }
-    let open = solver.open;
-    cache.activities.extend(open.into_iter().map(|(key, (activity, _))| (key, Rc::new(activity))));
-    cache.activities.get(&key).cloned().unwrap_or_else(|| {
-        let (varied, params, results) = (Vec::new(), active.into(), Box::default());
-        Rc::new(Activity { varied, params, results, ruled: false, decides: false })
-    })
+    solver.open.into_iter().map(|(key, (activity, _))| (key, Rc::new(activity))).collect()
 }
 
 struct Solver<'a> {
     module: &'a Module,
     cache: &'a Deriver,
+    /// What is no number, and what is chosen, counts as well.
+    influences: bool,
     types: HashMap<FlatTy, bool>,
     /// What has been found so far, and whether it is to be looked at again.
     open: HashMap<Key, (Activity, bool)>,
@@ -129,7 +159,11 @@ impl Solver<'_> {
             ruled: a.ruled,
             decides: a.decides,
         };
-        if let Some(activity) = self.cache.activities.get(key) {
+        let found = match self.influences {
+            true => &self.cache.influences,
+            false => &self.cache.activities,
+        };
+        if let Some(activity) = found.get(key) {
             return known(activity);
         }
         if let Some((activity, _)) = self.open.get(key) {
@@ -237,15 +271,17 @@ impl ActivityWalk<'_> {
 
     fn stmt(&mut self, solver: &mut Solver<'_>, stmt: &Stmt) {
         match &stmt.op {
-            Op::If { then, otherwise, .. } => {
+            Op::If { cond, then, otherwise } => {
                 self.block(solver, then);
                 self.block(solver, otherwise);
                 self.join(stmt, [then, otherwise]);
+                self.chosen(solver, stmt, cond, &[then, otherwise]);
             }
-            Op::Switch { arms, default, .. } => {
-                let blocks = || arms.iter().map(|(_, arm)| arm).chain(default);
-                blocks().for_each(|block| self.block(solver, block));
-                self.join(stmt, blocks());
+            Op::Switch { on, arms, default } => {
+                let blocks: Vec<&Block> = arms.iter().map(|(_, arm)| arm).chain(default).collect();
+                blocks.iter().for_each(|block| self.block(solver, block));
+                self.join(stmt, blocks.iter().copied());
+                self.chosen(solver, stmt, on, &blocks);
             }
             Op::For { carried, body, .. } | Op::While { carried, body, .. } => {
                 if let Op::While { cond, .. } = &stmt.op {
@@ -274,6 +310,18 @@ impl ActivityWalk<'_> {
         }
     }
 
+    /// Results that differ from one branch to another depend on what decides.
+    fn chosen(&mut self, solver: &Solver<'_>, stmt: &Stmt, by: &Atom, blocks: &[&Block]) {
+        if !solver.influences || !self.of(by) {
+            return;
+        }
+        for (i, result) in stmt.results.iter().enumerate() {
+            let first = blocks.first().map(|block| &block.results[i]);
+            let differs = blocks.iter().any(|block| Some(&block.results[i]) != first);
+            self.set(*result, differs);
+        }
+    }
+
     fn leaf(&mut self, solver: &mut Solver<'_>, stmt: &Stmt) {
         self.decides |= decides(&stmt.op) && self.any(&stmt.op);
         if let Op::Call(callee, args) = &stmt.op {
@@ -287,6 +335,14 @@ impl ActivityWalk<'_> {
             &stmt.op
         {
             self.view(stmt, acc);
+        } else if solver.influences {
+            // Sizes and tags do not depend on numbers that vary, nor what is no number within boxes: see `paths.rs`.
+            match &stmt.op {
+                Op::Dim(..) | Op::Tag(_) | Op::StackLen(_) => {}
+                op if !self.any(op) => {}
+                Op::Field { .. } | Op::StackGet(..) => self.differentiable_results(solver, stmt),
+                _ => self.all(stmt, true),
+            }
         } else if !matches!(stmt.op, Op::Real(RealOp::Sign, _)) && self.any(&stmt.op) {
             self.differentiable_results(solver, stmt);
         }
@@ -312,7 +368,7 @@ impl ActivityWalk<'_> {
     }
 
     fn call(&mut self, solver: &mut Solver<'_>, stmt: &Stmt, callee: FunctionId, args: &[Atom]) {
-        if solver.cache.detached.contains(&callee) {
+        if solver.cache.detached.contains(&callee) && !solver.influences {
             return;
         }
         let active: Box<[bool]> = args.iter().map(|arg| self.of(arg)).collect();
@@ -320,7 +376,7 @@ impl ActivityWalk<'_> {
             return;
         }
         let cache = solver.cache;
-        if let Some(rule) = cache.rules.get(&callee) {
+        if let (Some(rule), false) = (cache.rules.get(&callee), solver.influences) {
             let counts = match rule.decisions {
                 None => true,
                 Some((of, count)) => {

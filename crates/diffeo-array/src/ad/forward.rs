@@ -43,13 +43,20 @@ pub(super) struct ForwardKey {
     /// By parameter, whether it is a Real of which only the coefficients of the first derivatives are not 0: others are
     /// not passed.
     lines: Box<[bool]>,
+    /// In the place of tangents stand sets ([`super::sets`]).
+    sets: bool,
 }
 
 impl ForwardKey {
     /// With all coefficients of all parameters that vary.
     pub(super) fn new(key: Key, orders: Orders) -> ForwardKey {
         let lines = vec![false; key.1.len()].into();
-        ForwardKey { key, orders, lines }
+        ForwardKey { key, orders, lines, sets: false }
+    }
+
+    /// With sets.
+    pub(super) fn sets(key: Key) -> ForwardKey {
+        ForwardKey { sets: true, ..ForwardKey::new(key, Orders::FIRST) }
     }
 }
 
@@ -77,7 +84,17 @@ pub(super) fn forward_along(
     orders: Orders,
 ) -> Result<Forward, Unsupported> {
     let key = (function, active.into());
-    make(module, cache, &ForwardKey { key, orders, lines: active.into() })
+    make(module, cache, &ForwardKey { key, orders, lines: active.into(), sets: false })
+}
+
+/// As [`forward`], with sets in the place of tangents.
+pub(super) fn forward_sets(
+    module: &mut Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    active: &[bool],
+) -> Result<Forward, Unsupported> {
+    make(module, cache, &ForwardKey::sets((function, active.into())))
 }
 
 fn make(
@@ -94,7 +111,7 @@ fn make(
 
 /// The derived function, whose body is made later.
 pub(super) fn declare(module: &mut Module, cache: &mut Deriver, all: &ForwardKey) -> Forward {
-    let ForwardKey { key, orders, lines } = all;
+    let ForwardKey { key, orders, lines, sets } = all;
     if let Some(known) = cache.forwards.get(all) {
         return known.clone();
     }
@@ -102,22 +119,18 @@ pub(super) fn declare(module: &mut Module, cache: &mut Deriver, all: &ForwardKey
     let width = indices.width();
     let activity = activity(module, cache, key.0, &key.1);
     let source = &module.functions[key.0 .0 as usize];
-    let Function { name, shown, library, span, vars, params, results, .. } = source;
+    let Function { shown, library, span, vars, params, results, .. } = source;
     let (shown, library, span) = (shown.clone(), *library, *span);
     let (vars, params, mut results) = (vars.clone(), params.clone(), results.clone());
-    let used = cache.names.entry(key.0).or_insert(0);
-    *used += 1;
     let suffix = match *orders {
+        _ if *sets => "sets".to_string(),
         Orders::FIRST => "dot".to_string(),
         Orders { k: 1, r } => format!("jet{r}"),
         Orders { k, r } => format!("jet{k}_{r}"),
     };
-    let name = match *used {
-        1 => format!("{name}.{suffix}"),
-        n => format!("{name}.{suffix}.{}", n - 1),
-    };
+    let name = name_of_derived(module, cache, key.0, &suffix);
     let declared = Function {
-        name: Name::from(name),
+        name,
         shown,
         library,
         span,
@@ -153,6 +166,22 @@ pub(super) fn declare(module: &mut Module, cache: &mut Deriver, all: &ForwardKey
     made
 }
 
+/// The name of a function derived from another.
+pub(super) fn name_of_derived(
+    module: &Module,
+    cache: &mut Deriver,
+    of: FunctionId,
+    suffix: &str,
+) -> Name {
+    let name = &module.functions[of.0 as usize].name;
+    let used = cache.names.entry(of).or_insert(0);
+    *used += 1;
+    Name::from(match *used {
+        1 => format!("{name}.{suffix}"),
+        n => format!("{name}.{suffix}.{}", n - 1),
+    })
+}
+
 /// The name of a tangent of this order.
 fn dotted(name: &Name, order: usize) -> Name {
     Name::from(match order {
@@ -163,8 +192,8 @@ fn dotted(name: &Name, order: usize) -> Name {
 
 /// Makes the body of a derived function.
 fn derive(module: &mut Module, cache: &mut Deriver, all: &ForwardKey) -> Result<(), Unsupported> {
-    let ForwardKey { key, orders, lines } = all;
-    let indices = cache.indices(*orders);
+    let ForwardKey { key, orders, lines, sets } = all;
+    let (indices, sets) = (cache.indices(*orders), *sets);
     let Some(made) = cache.forwards.get(all).cloned() else { return Ok(()) };
     let activity = activity(module, cache, key.0, &key.1);
     let source = module.functions[key.0 .0 as usize].clone();
@@ -183,7 +212,8 @@ fn derive(module: &mut Module, cache: &mut Deriver, all: &ForwardKey) -> Result<
         };
         dots.insert(*param, (1..=width).map(|i| dot(i).unwrap_or(Atom::Real(0.0))).collect());
     }
-    let mut forward = Derive { module, cache, b, activity, width: indices.width(), indices, dots };
+    let width = indices.width();
+    let mut forward = Derive { module, cache, b, activity, width, indices, sets, dots };
     forward.stmts(&source.body)?;
     let mut results = source.body.results.clone();
     for (result, varies) in source.body.results.iter().zip(&made.results) {
@@ -203,6 +233,8 @@ pub(super) struct Derive<'a> {
     pub indices: Rc<Indices>,
     /// How many coefficients there are.
     pub width: usize,
+    /// In the place of tangents stand sets.
+    pub sets: bool,
     /// The tangents of what varies.
     dots: HashMap<Var, Vec<Atom>>,
 }
@@ -216,7 +248,7 @@ impl Derive<'_> {
         self.b.one(self.module, op)
     }
 
-    fn known(&self, atom: &Atom) -> Option<Vec<Atom>> {
+    pub(super) fn known(&self, atom: &Atom) -> Option<Vec<Atom>> {
         match atom {
             Atom::Var(var) => self.dots.get(var).cloned(),
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
@@ -369,7 +401,7 @@ impl Derive<'_> {
     ) -> Result<(), Unsupported> {
         let varying = self.varying(&stmt.results);
         let chosen = |(how, varies): (&Reduction, &bool)| *varies && *how != Reduction::Add;
-        if how.iter().zip(&varying).any(chosen) {
+        if self.sets && varying.contains(&true) || how.iter().zip(&varying).any(chosen) {
             return self.choose(stmt, (how, count, index, body));
         }
         let body = self.region(body, &varying)?;
@@ -434,6 +466,9 @@ impl Derive<'_> {
 
     /// The tangents of the result of an operation on Reals with these tangents of its operands.
     fn combine(&mut self, op: &Op, result: &Atom, dots: &[Option<Vec<Atom>>]) -> Vec<Atom> {
+        if self.sets {
+            return vec![self.union_of_operands(op, dots)];
+        }
         let absent = |dot: &Atom| match dot {
             Atom::Real(x) if *x == 0.0 => None,
             dot => Some(dot.clone()),
@@ -559,6 +594,10 @@ impl Derive<'_> {
 
     /// What is put into something mutable that varies.
     fn put(&mut self, op: &Op) -> Result<(), Unsupported> {
+        if self.sets && !matches!(op, Op::Push(..)) {
+            self.put_set(op);
+            return Ok(());
+        }
         let mut ops = Vec::new();
         if let Op::AccAdd(acc, indices, value) = op {
             let values = self.known(value).unwrap_or_default();
@@ -617,7 +656,9 @@ impl Derive<'_> {
             self.b.push_stmt(stmt.clone());
             return Ok(());
         }
-        let mut wanted = ForwardKey::new((callee, varying.clone().into()), self.indices.orders);
+        let key = (callee, varying.clone().into());
+        let mut wanted =
+            ForwardKey { sets: self.sets, ..ForwardKey::new(key, self.indices.orders) };
         let mut all = args.to_vec();
         for (i, arg) in args.iter().enumerate().filter(|(i, _)| varying[*i]) {
             let dots = self.dots(arg);

@@ -2,6 +2,7 @@
 //! for the contents of boxes, so they are declared first, and their bodies are made later.
 
 use super::series::Recipe;
+use super::sum::Merge;
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, FlatTy, FunctionId, Module, Stop};
 use diffeo_base::Name;
@@ -9,8 +10,8 @@ use diffeo_base::Name;
 /// A helper function, by the type of its boxes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Helper {
-    /// Adds up two shadows.
-    Sum(BoxId),
+    /// Adds up, or joins, two shadows.
+    Merge(Merge, BoxId),
     /// Makes adjoints of boxes with adjoints in the place of Reals.
     ToAdjoint(BoxId),
     /// Makes boxes with adjoints in the place of Reals, and whether it looks for nan.

@@ -12,6 +12,8 @@
 //! | `orders.rs`, `taylor.rs` | multi-indices; Taylor coefficients of arithmetic |
 //! | `rules.rs` | Taylor coefficients by the rules of `with_derivative` |
 //! | `reverse.rs` | reverse mode: forward parts with residuals; backward parts |
+//! | `sets.rs` | in the place of tangents, the sets of arguments on which numbers depend |
+//! | `paths.rs` | a function on all paths that it may go |
 //! | `operators.rs` | the derivative operators of programs |
 //! | `helpers.rs` | helper functions |
 //! | `sparse_adjoint.rs` | sparse adjoints of arrays |
@@ -31,19 +33,23 @@ mod nan_guard;
 mod operators;
 mod orders;
 mod partials;
+mod paths;
 mod reverse;
 mod rules;
 mod series;
+mod sets;
 mod shadow;
 mod sparse_adjoint;
 mod sum;
 mod taylor;
 
+use activity::influence;
 pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};
-pub use operators::{jet, rd, vjp};
+pub use operators::{dependence, jet, rd, vjp};
 pub use orders::{factorials, Orders};
 pub use partials::{slopes, Slope};
+pub use paths::all_paths;
 pub use reverse::{reverse, Reverse};
 pub use shadow::{tangents, zero};
 
@@ -84,6 +90,10 @@ pub struct Deriver {
     pub rules: HashMap<FunctionId, Rule>,
     /// By function and parameters, what varies in it.
     activities: HashMap<Key, Rc<Activity>>,
+    /// By function and parameters, what depends on these, numbers or not.
+    influences: HashMap<Key, Rc<Activity>>,
+    /// The functions on all their paths.
+    paths: HashMap<(Key, bool), FunctionId>,
     /// The derived functions.
     forwards: HashMap<forward::ForwardKey, Forward>,
     /// By rule and which of its parameters vary, what gives the derivatives of its results.
@@ -144,6 +154,8 @@ impl Deriver {
     /// Forgets what was found of functions, which are not as they were.
     pub fn forget(&mut self) {
         self.activities.clear();
+        self.influences.clear();
+        self.paths.clear();
         self.forwards.clear();
         self.slopes.clear();
         self.reverses.clear();

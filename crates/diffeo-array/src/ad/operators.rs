@@ -1,8 +1,8 @@
 //! The derivative operators of programs: functions that take and give tangents as values of the program's types.
 
-use super::forward::forward_along;
+use super::forward::{forward_along, forward_sets};
 use super::nan_guard::watch;
-use super::series::{make, Recipe, ScaledCoefficient, TangentForm};
+use super::series::{from_tangent, make, to_tangent, Recipe, ScaledCoefficient, TangentForm};
 use super::shadow::{from_adjoint, to_adjoint};
 use super::{
     differentiable, forward, reverse, zero, Deriver, Forward, Orders, Reverse, Unsupported,
@@ -266,6 +266,48 @@ pub fn jet(
     }
     if watched {
         watch(&mut b, module, &dots);
+    }
+    put_body(module, declared, b, results)
+}
+
+/// Makes the body of a declared function: of the parameters of another one (so many of which it captured) and a set for
+/// each Real of the others, it gives the results with, in the place of each Real, the set of what it depends on.
+///
+/// # Errors
+/// What cannot be derived. The module is then not complete.
+pub fn dependence(
+    module: &mut Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    captured: usize,
+    declared: FunctionId,
+) -> Result<(), Unsupported> {
+    let types = param_types(&module.functions[function.0 as usize]);
+    let varies = |(i, ty)| i >= captured && differentiable(module, ty);
+    let active: Vec<bool> = types.iter().enumerate().map(varies).collect();
+    let derived = forward_sets(module, cache, function, &active)?;
+    let wrapper = &module.functions[declared.0 as usize];
+    let mut b = Builder::resume(wrapper, SiteId(0));
+    let params: Vec<Atom> = wrapper.params.iter().map(|v| Atom::Var(*v)).collect();
+    let (args, given) = params.split_at(types.len());
+    let mut args = args.to_vec();
+    for (sets, _) in given.iter().zip(&active[captured..]).filter(|(_, active)| **active) {
+        args.extend(to_tangent((&mut b, module, cache), sets));
+    }
+    let mut values = b.emit(module, Op::Call(derived.function, args));
+    let mut sets = values.split_off(derived.results.len().min(values.len())).into_iter();
+    let mut results = Vec::new();
+    for (value, varies) in values.iter().zip(&derived.results) {
+        let ty = b.ty(value);
+        let set = match *varies {
+            true => sets.next(),
+            false if differentiable(module, &ty) => zero(&mut b, module, cache, value, 1).pop(),
+            false => None,
+        };
+        results.push(match set {
+            Some(set) => from_tangent((&mut b, module, cache), value, &set),
+            None => value.clone(),
+        });
     }
     put_body(module, declared, b, results)
 }

@@ -25,6 +25,10 @@ impl Derive<'_> {
         rule: Rule,
         args: &[Atom],
     ) -> Result<(), Unsupported> {
+        if self.sets {
+            self.rule_of_sets(stmt, &rule, args);
+            return Ok(());
+        }
         if self.indices.orders != Orders::FIRST {
             return self.rule_of_orders(stmt, rule, args);
         }

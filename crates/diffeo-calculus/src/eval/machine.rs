@@ -7,6 +7,7 @@
 
 mod access;
 mod lift;
+mod paths;
 mod run;
 
 pub use access::MOST_ELEMENTS;
@@ -138,6 +139,8 @@ pub struct Machine {
     next_check: u64,
     /// After how many operations the run ends.
     budget: u64,
+    /// What follows all paths of a program: see `machine/paths.rs`.
+    paths: paths::Paths,
     /// The translations of functions, if the derivatives of the program are those of one of the papers' systems.
     translator: Option<Box<dyn Translator>>,
 }
@@ -162,6 +165,7 @@ impl Machine {
             operations: 0,
             next_check: 0,
             budget: u64::MAX,
+            paths: paths::Paths::default(),
             translator: None,
         }
     }
@@ -214,6 +218,9 @@ impl Machine {
 
     /// The value of a function at an argument.
     pub fn apply(&mut self, function: &Value, arg: Value) -> Result<Value, RuntimeError> {
+        if self.paths.followed {
+            return self.apply_paths(function, arg);
+        }
         let site = self.site();
         let Value::Function(f) = function else {
             let message = "a value that is no function is called".into();
@@ -566,6 +573,14 @@ fn take_field(value: &mut Value, index: usize) -> Value {
 impl Caller for Machine {
     fn call(&mut self, f: &Value, arg: Value) -> Result<Value, RuntimeError> {
         self.apply(f, arg)
+    }
+
+    fn call_on_all_paths(&mut self, f: &Value, arg: Value) -> Result<Value, RuntimeError> {
+        self.on_all_paths(f, arg)
+    }
+
+    fn follows_all_paths(&self) -> bool {
+        self.paths.followed
     }
 
     fn check_limits(&mut self, site: Span) -> Result<(), RuntimeError> {

@@ -10,11 +10,13 @@ mod decisions;
 mod enclosed;
 mod exact;
 mod reports;
+mod sets;
 
 pub(crate) use decisions::{Decision, Decisions, ARGUMENT, CAPTURED};
 pub(crate) use enclosed::undifferentiated;
 pub use enclosed::{enclosure, interval};
 pub(crate) use exact::{Tie, Ties};
+pub(crate) use sets::{set_of, with_set};
 
 use super::derivative::jet::{self, At, JetShape};
 use super::derivative::level::{
@@ -65,6 +67,8 @@ pub struct Reals {
     pub(crate) translated: bool,
     /// What its derivatives that are not finite come from.
     pub(crate) watches: Watches,
+    /// Numbers that are nan are not known: what chooses between them may choose both.
+    all_paths: bool,
     /// The largest finite absolute value that this arithmetic gave: a scale for rounding errors.
     pub largest: f64,
     /// The same of the terms whose sums are Taylor coefficients of order 1 and of order 2.
@@ -150,6 +154,7 @@ impl Reals {
             nests: false,
             translated: false,
             watches: Watches::default(),
+            all_paths: false,
             largest: 0.0,
             largest_terms: [0.0; 2],
             decisions: None,
@@ -339,9 +344,8 @@ impl Reals {
     /// Opens a level of Taylor coefficients of k variables up to order r.
     pub(crate) fn open_jet(&mut self, k: u32, r: u32) -> Result<(u16, Rc<JetShape>), ErrorKind> {
         let shape = self.jet_shape(k, r);
-        let level =
-            self.open(Level::Jet(JetLevel { shape: shape.clone(), culprit: None, germ: None }))?;
-        Ok((level, shape))
+        let level = JetLevel { shape: shape.clone(), culprit: None, germ: None, sets: false };
+        Ok((self.open(Level::Jet(level))?, shape))
     }
 
     /// The multi-indices of k variables up to order r.
@@ -454,6 +458,9 @@ impl Reals {
         level: u16,
         site: Span,
     ) -> Result<Value, ErrorKind> {
+        if self.has_sets(level) {
+            return self.with_sets(op, [a, b], level, site);
+        }
         if row(op).derivative == DerivativeRule::Select {
             return self.select(op, a, b, level, site);
         }
@@ -504,6 +511,9 @@ impl Reals {
         site: Span,
     ) -> Result<Value, ErrorKind> {
         let (x, y) = (primal(a), primal(b));
+        if self.may_choose_both(op, x, y) {
+            return self.op(RealOp::Add, a, b, site);
+        }
         if op == RealOp::Abs && x < 0.0 {
             return self.op(RealOp::Neg, a, &Value::Zero, site);
         }
@@ -543,6 +553,10 @@ impl Reals {
         if n == 0 {
             let y = self.raise(&base, n, site)?;
             return Ok(self.lift(level, y));
+        }
+        if self.has_sets(level) {
+            let y = self.raise(&base, n, site)?;
+            return Ok(with_set(level, y, set_of(x, level)));
         }
         if let Some(shape) = &self.shape(level) {
             return jet::power(self, x, n, At { level, shape, site });

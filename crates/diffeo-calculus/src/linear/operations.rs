@@ -200,9 +200,9 @@ impl<'p> Rules<'p> {
                     Number::new(n.constant, n.on.broken(stopped, span))
                 }
             }),
-            (DiffOp::Checkpoint, [f, x]) => self.apply(f, x, span),
+            (DiffOp::Checkpoint | DiffOp::AllPaths, [f, x]) => self.apply(f, x, span),
             (DiffOp::Deciding, [f, _, x]) => self.apply(f, x, span),
-            (DiffOp::Decisions | DiffOp::Enclose, _) => Value::PLAIN,
+            (DiffOp::Decisions | DiffOp::Enclose | DiffOp::Dependence, _) => Value::PLAIN,
             (DiffOp::WithExactDerivative, [f, _, x]) => self.apply(f, x, span),
             (DiffOp::WithDerivative, [f, _, x]) => {
                 // How the value varies, the rule says, which may say anything.
@@ -243,6 +243,7 @@ impl<'p> Rules<'p> {
                 | DiffOp::Checkpoint
                 | DiffOp::WithExactDerivative
                 | DiffOp::WithDerivative
+                | DiffOp::AllPaths
                 | DiffOp::Jvp
                 | DiffOp::Rd
                 | DiffOp::RdAlong

@@ -425,4 +425,10 @@ pub enum DiffOp {
     /// `(S → T, S, S) → ([]T, String)`: the lower and the upper ends of the values at all numbers between two points, or
     /// none and why there are none.
     Enclose,
+    /// `(S → T, S, S) → T`: on which arguments each Real of the value depends in this run. In the place of each Real stands
+    /// the set of these, a whole number below 2^53 whose bits are elements; the third operand gives those of the argument.
+    Dependence,
+    /// `(S → T, S) → T`: the call, for which the Reals of the argument are not known: what depends on a choice by them depends
+    /// on all that may be chosen. The Reals of the value are not its own, but vary as those of each choice do.
+    AllPaths,
 }

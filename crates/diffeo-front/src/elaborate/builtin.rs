@@ -226,6 +226,8 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         }
         "deciding" => return Term::new(TermKind::Diff(diff(DiffOp::Deciding), args), span),
         "decisions" => return Term::new(TermKind::Diff(diff(DiffOp::Decisions), args), span),
+        "all_paths" => return Term::new(TermKind::Diff(diff(DiffOp::AllPaths), args), span),
+        "dependence" => return Term::new(TermKind::Diff(diff(DiffOp::Dependence), args), span),
         "enclose" => return Term::new(TermKind::Diff(diff(DiffOp::Enclose), args), span),
         "with_exact_derivative" => {
             return Term::new(TermKind::Diff(diff(DiffOp::WithExactDerivative), args), span)

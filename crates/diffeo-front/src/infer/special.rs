@@ -10,8 +10,17 @@ use diffeo_calculus::eval::derivative::{jet_coefficients, MOST_COEFFICIENTS};
 use diffeo_syntax::ast::{ExprId, ExprKind};
 
 /// The operations that take derivatives, or the bounds, of the function that they are given.
-const DERIVATIVES: [&str; 7] =
-    ["vjp", "jvp", "rd", "checkpoint", "with_derivative", "with_exact_derivative", "enclose"];
+const DERIVATIVES: [&str; 9] = [
+    "vjp",
+    "jvp",
+    "rd",
+    "checkpoint",
+    "with_derivative",
+    "with_exact_derivative",
+    "enclose",
+    "dependence",
+    "all_paths",
+];
 
 impl Infer<'_> {
     /// `builtin("name", args)`: an operation of Core, typed by the annotations around it.

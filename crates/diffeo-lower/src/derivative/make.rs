@@ -77,6 +77,8 @@ impl Lower<'_> {
             let order = match self.derivatives[*i].what {
                 DerivativeKind::Jet(orders, _) => orders.r,
                 DerivativeKind::Rd | DerivativeKind::Vjp => 1,
+                // The program runs as it is: what it differentiates counts by itself.
+                DerivativeKind::Dependence | DerivativeKind::AllPaths => 0,
             };
             inexact[*i] && order > 1 || reached[*i].iter().any(again)
         })
@@ -141,7 +143,7 @@ impl Lower<'_> {
         let prints = self.prints();
         let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
         let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
-        let forward = |what| matches!(what, DerivativeKind::Jet(..));
+        let forward = |what| !matches!(what, DerivativeKind::Rd | DerivativeKind::Vjp);
         let forward = open().all(|d| forward(d.what));
         // What they do not lead to is put aside, too.
         let mut led_to = vec![false; self.module.functions.len()];
@@ -344,6 +346,12 @@ impl Lower<'_> {
                 let orders = (orders, variable);
                 let (module, cache) = (&mut self.module, &mut self.deriver);
                 ad::jet(module, cache, of, captured, wrapper, orders, watched)
+            }
+            DerivativeKind::Dependence => {
+                ad::dependence(&mut self.module, &mut self.deriver, of, captured, wrapper)
+            }
+            DerivativeKind::AllPaths => {
+                ad::all_paths(&mut self.module, &mut self.deriver, of, captured, wrapper)
             }
             DerivativeKind::Vjp => match pullback {
                 Some((pull, id)) => {

@@ -83,7 +83,9 @@ fn differentiates(op: DiffOp) -> bool {
         | DiffOp::WithExactDerivative
         | DiffOp::Decisions
         | DiffOp::Deciding
-        | DiffOp::Enclose => false,
+        | DiffOp::Enclose
+        | DiffOp::Dependence
+        | DiffOp::AllPaths => false,
     }
 }
 

@@ -462,8 +462,10 @@ impl TraceEvaluator {
                     _ => Err(mistyped("three operands are expected")),
                 },
                 DiffOp::Decisions => self.decisions(&operands),
-                // The evaluator knows directions and intervals.
-                DiffOp::RdAlong | DiffOp::Enclose => Err(ErrorKind::NanDerivative.into()),
+                // The evaluator knows directions, intervals and sets.
+                DiffOp::RdAlong | DiffOp::Enclose | DiffOp::Dependence | DiffOp::AllPaths => {
+                    Err(ErrorKind::NanDerivative.into())
+                }
                 DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                     let (first, body) =
                         definition.ok_or_else(|| mistyped("a definition is expected"))?;

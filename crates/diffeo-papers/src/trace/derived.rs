@@ -34,7 +34,9 @@ pub(super) fn operands(diff: &Diff) -> Vec<Ty> {
         | DiffOp::WithExactDerivative
         | DiffOp::Decisions
         | DiffOp::Deciding
-        | DiffOp::Enclose => {}
+        | DiffOp::Enclose
+        | DiffOp::Dependence
+        | DiffOp::AllPaths => {}
     }
     types
 }

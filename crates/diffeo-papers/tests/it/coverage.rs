@@ -113,6 +113,8 @@ const PROGRAMS: &[(&str, &str)] = &[
         "#real.mul(x, #index[Real](proj[([]Real, String), 0](
            #enclose[Real, Real](fn (y : Real) -> #real.mul(y, y), 1.0, 2.0)), 0))",
     ),
+    ("dependence", "#real.mul(x, #dependence[Real, Real](fn (y : Real) -> #real.mul(y, y), 1.0, 4.0))"),
+    ("all_paths", "#real.mul(x, #all_paths[Real, Real](fn (y : Real) -> #real.mul(y, y), x))"),
     // What a function value was made from is known only when the program runs: with an engine.
     ("lift", "#rd[Real, Real](if #lt[Real](x, 1.0) then @half else @double, x, x)"),
 ];

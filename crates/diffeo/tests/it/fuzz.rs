@@ -6,11 +6,12 @@
 
 use crate::support;
 
-use crate::fuzzing::derivatives::{derivatives, Agreement};
-use crate::fuzzing::generate::{differentiable, program, Choices, Random};
+use crate::fuzzing::derivatives::{derivatives, modes::function, Agreement};
+use crate::fuzzing::generate::{differentiable, for_patterns, program, Choices, Random};
 use crate::fuzzing::mutate::mutate;
 use crate::fuzzing::probe::{self, ProbeOutcome};
 use diffeo::{Kinks, Limits, MemoryLimit, Options};
+use diffeo_calculus::value::Value;
 use diffeo_memory::in_use;
 use std::collections::BTreeMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -176,6 +177,38 @@ fn derivatives_of_generated_functions() {
     let of = |label| labels.get(label).copied().unwrap_or(0);
     assert!(of("agree") > count / 2, "{labels:?}");
     assert!(of("unstable") < count / 50, "{labels:?}");
+}
+
+#[test]
+fn patterns_of_generated_functions() {
+    let count = 150;
+    let limits = || Limits::after(Duration::from_secs(5));
+    let labels = all(
+        "patterns",
+        count,
+        |random| {
+            let fuel = 4 + random.below(100);
+            for_patterns(random, fuel, 100)
+        },
+        |text, _| {
+            let options = probe::options(Kinks::Ignore, &limits(), Duration::from_secs(5));
+            let Ok(mut main) = function(text, "(fn () -> main)", options) else {
+                return "stopped";
+            };
+            match main.call([Value::Unit]) {
+                Ok(missed) => {
+                    assert!(matches!(missed, Value::Int(0)), "{missed:?} entries are missed")
+                }
+                Err(error) => {
+                    assert!(!error.contains("Internal"), "{error}");
+                    return "stopped";
+                }
+            }
+            "none missed"
+        },
+    );
+    let of = |label| labels.get(label).copied().unwrap_or(0);
+    assert!(of("none missed") > count * 3 / 5, "{labels:?}");
 }
 
 fn session_errors(text: &str) -> Vec<String> {

@@ -37,6 +37,8 @@ pub(crate) struct JetLevel {
     /// Of a level of directions, which decide at kinks for the level above it: the coefficients in the order in which
     /// they decide.
     pub germ: Option<Rc<[usize]>>,
+    /// Of a level of sets (`reals/sets.rs`): its one coefficient is the set of the arguments on which a number depends.
+    pub sets: bool,
 }
 
 /// The level of a Real leaf; 0 for a plain number.

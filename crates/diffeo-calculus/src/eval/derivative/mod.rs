@@ -30,6 +30,7 @@ mod tests;
 pub(crate) use enclosing::narrowed;
 pub use jet::JetShape;
 pub use jet::{jet_coefficients, multi_indices, MOST_COEFFICIENTS};
+pub(crate) use operators::any_function_of;
 pub use operators::derivative;
 pub use shapes::{from_derivatives, to_derivatives};
 
@@ -61,6 +62,19 @@ pub trait Caller {
     /// # Errors
     /// What stops the program in the call.
     fn call(&mut self, f: &Value, arg: Value) -> Result<Value, RuntimeError>;
+
+    /// The result of a function on all its paths, where Reals that are nan are not known.
+    ///
+    /// # Errors
+    /// As for [`Caller::call`]; [`ErrorKind::Internal`] where paths cannot be followed.
+    fn call_on_all_paths(&mut self, f: &Value, arg: Value) -> Result<Value, RuntimeError> {
+        self.call(f, arg)
+    }
+
+    /// Whether calls are those of [`Caller::call_on_all_paths`].
+    fn follows_all_paths(&self) -> bool {
+        false
+    }
 
     /// Whether the run may go on.
     ///

@@ -18,10 +18,11 @@ use super::{shapes, Caller, Pullback};
 use crate::array::Array;
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::reals::{
-    primal, undifferentiated, Decision, Decisions, Kinks, Reals, ARGUMENT, CAPTURED,
+    primal, set_of, undifferentiated, with_set, Decision, Decisions, Kinks, Reals, ARGUMENT,
+    CAPTURED,
 };
 use crate::leaves::{each_leaf, each_leaf_pair, map_leaves, zip_leaves};
-use crate::prim::DiffOp;
+use crate::prim::{DiffOp, RealOp};
 use crate::value::{FunctionValue, Value};
 use diffeo_base::Span;
 use std::hash::{Hash, Hasher};
@@ -60,6 +61,8 @@ pub fn derivative(
         (DiffOp::Deciding, [f, told, x]) => deciding(cx, f, told, x),
         (DiffOp::Decisions, [f, x, _]) => decisions(cx, f, x, site),
         (DiffOp::Enclose, [f, lower, upper]) => enclose(cx, f, [lower, upper], site),
+        (DiffOp::Dependence, [f, x, sets]) => dependence(cx, f, x, sets, site),
+        (DiffOp::AllPaths, [f, x]) => all_paths(cx, f, x, site),
         (
             DiffOp::Rd
             | DiffOp::RdAlong
@@ -72,7 +75,9 @@ pub fn derivative(
             | DiffOp::WithExactDerivative
             | DiffOp::Decisions
             | DiffOp::Deciding
-            | DiffOp::Enclose,
+            | DiffOp::Enclose
+            | DiffOp::Dependence
+            | DiffOp::AllPaths,
             operands,
         ) => {
             let message = format!("{op:?} of {} operands", operands.len());
@@ -582,6 +587,72 @@ fn decisions(cx: &mut dyn Caller, f: &Value, x: &Value, site: Span) -> Result<Va
     }
     let numbers = Array::from_values(numbers);
     Ok(Value::array(at(cx, numbers, site)?))
+}
+
+/// The sets of the arguments on which the numbers of a value depend, where those of the point have these.
+fn dependence(
+    cx: &mut dyn Caller,
+    f: &Value,
+    x: &Value,
+    sets: &Value,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let opened = cx.reals().open_sets();
+    let (level, _) = at(cx, opened, site)?;
+    let lifted = zip_leaves("the sets", x, sets, &mut |x, set| {
+        Ok(with_set(level, x.clone(), primal(set) as u64))
+    });
+    let kinks = cx.reals().set_kinks(Kinks::Ignore);
+    let result = call_at_level(cx, level, f, lifted, site);
+    cx.reals().set_kinks(kinks);
+    let (y, _) = result?;
+    let found =
+        map_leaves(&y, &mut |leaf| Ok::<_, ErrorKind>(Value::Real(set_of(leaf, level) as f64)));
+    at(cx, found, site)
+}
+
+/// The call of a function on all its paths. Where these have no end that is found, its value depends on everything.
+fn all_paths(cx: &mut dyn Caller, f: &Value, x: &Value, site: Span) -> Result<Value, RuntimeError> {
+    let within = cx.follows_all_paths();
+    let unknown = map_leaves(x, &mut |leaf| Ok::<_, ErrorKind>(unknown(leaf)));
+    let unknown = at(cx, unknown, site)?;
+    match cx.call_on_all_paths(f, unknown) {
+        Err(error) if !within && !matches!(error.kind, ErrorKind::Exceeded(_)) => {}
+        result => return result,
+    }
+    let plain = map_leaves(x, &mut |leaf| Ok::<_, ErrorKind>(Value::Real(primal(leaf))));
+    let plain = at(cx, plain, site)?;
+    let y = cx.call(f, plain)?;
+    let everything = any_function_of(cx.reals(), &[f, x], site);
+    let everything = at(cx, everything, site)?;
+    let all = map_leaves(&y, &mut |_| Ok::<_, ErrorKind>(everything.clone()));
+    at(cx, all, site)
+}
+
+/// The number with the same derivatives whose primal is not known.
+fn unknown(v: &Value) -> Value {
+    let level = level_of(v);
+    match coefficients(v, level) {
+        _ if level == 0 => Value::Real(f64::NAN),
+        Some([primal, rest @ ..]) => jet(level, [&[unknown(primal)], rest].concat()),
+        Some([]) | None => taped(level, entry(v, level), unknown(&below(v, level))),
+    }
+}
+
+/// A number that is not known, and varies with all numbers in some values in every way: derivatives of every order are not 0.
+pub(crate) fn any_function_of(
+    reals: &mut Reals,
+    values: &[&Value],
+    site: Span,
+) -> Result<Value, ErrorKind> {
+    let mut sum = Value::Real(f64::NAN);
+    for value in values {
+        map_active(value, &mut |leaf| {
+            sum = reals.op(RealOp::Add, &sum, leaf, site)?;
+            Ok(leaf.clone())
+        })?;
+    }
+    reals.op(RealOp::Exp, &sum, &Value::Zero, site)
 }
 
 /// A number for where decisions are made and how they come out.

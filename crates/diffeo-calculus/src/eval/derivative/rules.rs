@@ -10,7 +10,7 @@ use super::operators::{at, call_at_level};
 use super::tape::Operation;
 use super::Caller;
 use crate::eval::error::{ErrorKind, RuntimeError};
-use crate::eval::reals::Reals;
+use crate::eval::reals::{set_of, with_set, Reals};
 use crate::leaves::{map_leaves, zip_leaves};
 use crate::value::Value;
 use diffeo_base::Span;
@@ -101,6 +101,9 @@ fn by_rule(
     let sum = zip_leaves(RULE, &y, &w, &mut |y, w| {
         reals.operations += 1;
         let p = below(y, level);
+        if reals.has_sets(level) {
+            return Ok(with_set(level, p, set_of(y, level) | set_of(w, level)));
+        }
         if let Some(shape) = reals.shape(level) {
             let mut out = super::jet::constant(&shape, p);
             for (i, out) in out.iter_mut().enumerate().skip(1) {

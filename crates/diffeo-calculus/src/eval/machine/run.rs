@@ -444,6 +444,8 @@ impl Machine {
                         | DiffOp::Deciding => self.reals.depth() == 0,
                         DiffOp::Decisions
                         | DiffOp::Enclose
+                        | DiffOp::Dependence
+                        | DiffOp::AllPaths
                         | DiffOp::Rd
                         | DiffOp::RdAlong
                         | DiffOp::Vjp

@@ -114,7 +114,9 @@ impl Reals {
             | DiffOp::Checkpoint
             | DiffOp::Decisions
             | DiffOp::Deciding
-            | DiffOp::Enclose => false,
+            | DiffOp::Enclose
+            | DiffOp::Dependence
+            | DiffOp::AllPaths => false,
         };
         let depth = self.depth() as u16;
         match hides && highest_level(&args.iter().collect::<Vec<_>>(), 0, depth) > 0 {

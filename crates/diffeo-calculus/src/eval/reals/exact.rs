@@ -77,8 +77,12 @@ impl Reals {
         // Infinitesimals by size: a lower degree is larger; within a degree, more of an earlier direction is.
         germ.sort_by_key(|i| (shape.degrees[*i], shape.indices.get(*i).map(std::cmp::Reverse)));
         let germ = Some(germ.into());
-        let level =
-            self.open(Level::Jet(JetLevel { shape: shape.clone(), culprit: None, germ }))?;
+        let level = self.open(Level::Jet(JetLevel {
+            shape: shape.clone(),
+            culprit: None,
+            germ,
+            sets: false,
+        }))?;
         Ok((level, shape))
     }
 

@@ -301,6 +301,8 @@ impl DeltaTranslator<'_> {
             DiffOp::Rd
             | DiffOp::RdAlong
             | DiffOp::Enclose
+            | DiffOp::Dependence
+            | DiffOp::AllPaths
             | DiffOp::Vjp
             | DiffOp::Jvp
             | DiffOp::Jet { .. } => {

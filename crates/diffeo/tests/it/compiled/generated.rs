@@ -4,7 +4,9 @@
 
 use crate::compiled::agree::{agree, Bounds, Report, SourceProgram};
 use crate::compiled::corpus::ITERATES;
-use crate::fuzzing::generate::{for_derivatives, for_engines, for_variants, Choices, Random};
+use crate::fuzzing::generate::{
+    for_derivatives, for_engines, for_patterns, for_variants, Choices, Random,
+};
 use crate::fuzzing::mutate::mutate;
 use crate::support::{corpus, Case};
 use diffeo::{Limits, MemoryLimit};
@@ -180,6 +182,27 @@ fn generated_variants() {
 #[ignore = "takes minutes"]
 fn many_generated_variants() {
     derived(1_000_000, 10_000, for_variants);
+}
+
+fn patterns(first: usize, programs: usize) {
+    let programs = chosen("FUZZ_PROGRAMS", programs);
+    let make = |random: &mut Random| {
+        let fuel = 4 + random.below(60);
+        (for_patterns(random, fuel, 3), Digits::Minor)
+    };
+    let report = check(first, programs, true, make, &|_| {});
+    assert!(report.of("value") > programs / 2, "{:?}", report.labels);
+}
+
+#[test]
+fn generated_patterns() {
+    patterns(0, 48);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_generated_patterns() {
+    patterns(1_000_000, 10_000);
 }
 
 #[test]

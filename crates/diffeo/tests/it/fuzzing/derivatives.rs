@@ -1,7 +1,7 @@
 //! What holds of the derivatives of every function: all modes agree.
 
 #[path = "modes.rs"]
-mod modes;
+pub mod modes;
 
 use diffeo::Options;
 use diffeo_calculus::value::Value;

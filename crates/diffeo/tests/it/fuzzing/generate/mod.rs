@@ -50,6 +50,39 @@ pub fn differentiable(choices: &mut dyn Choices, fuel: usize) -> String {
     text
 }
 
+/// A program whose `main` counts the entries of Jacobians and Hessians, at so many points, that the patterns found of a
+/// function from 5 numbers to 4 miss.
+pub fn for_patterns(choices: &mut dyn Choices, fuel: usize, points: usize) -> String {
+    let mut generator = Generator::new(choices, fuel);
+    let mut text = format!("import sparse\n{}", generator.definitions());
+    let (from, to) = (GeneratedTy::reals(5), GeneratedTy::reals(4));
+    let inner = usize::from(generator.below(4) == 0);
+    generator.orders = generator.max_orders.saturating_sub(inner);
+    text.push_str(&generator.expr_of(&from, &to, "def f"));
+    text.push_str(&MISSED.replace("POINTS", &points.to_string()));
+    text
+}
+
+/// Entries that are rounding are none.
+const MISSED: &str = "
+def missed(columns: [5][]Real, pattern: [k](Int, Int)) -> Int =
+  let largest = loop l = 1.0 for column in columns do loop l = l for v in column do if abs(v) < 1e300 then max(l, abs(v)) else l in
+  loop all = 0 for j < 5 do loop all = all for i < length(columns[j]) do
+    let v = abs(columns[j, i])
+    let found = loop found = false for (r, c) in pattern do found or r == i and c == j in
+    if v > 1e-9 * largest and not found then all + 1 else all
+def column(j: Int) -> [5]Real = [if i == j then 1.0 else 0.0 for i < 5]
+def total(x: [5]Real) -> Real = sum(f(x))
+def at(k: Int) -> [5]Real = [1.5 * sin(real(17 * k + 5 * j)) for j < 5]
+def main =
+  let jacobian = sparse.jacobian_pattern(f, at(0))
+  let hessian = sparse.hessian_pattern(total, at(0)) in
+  loop all = 0 for k < POINTS do
+    let x = at(k)
+    let j = [fd(f, x, column(c)) for c < 5] in
+    all + missed(j, jacobian) + missed(j, sparse.pattern_at(f, x)) + missed([fd(grad(total), x, column(c)) for c < 5], hessian)
+";
+
 /// A program without a parameter and without derivatives, for comparing engines: it has recursive types and long
 /// arrays besides, and one of a few may stop with an error.
 pub fn for_engines(choices: &mut dyn Choices, fuel: usize) -> String {
