@@ -501,8 +501,8 @@ impl Function {
     }
 
     fn native(&self) -> Option<&Native> {
-        let residuals = residuals(&self.0.options.limits());
-        self.0.native.get_or_init(|| self.compile(residuals)).as_ref().ok()
+        let most = || residuals(&self.0.options.limits());
+        self.0.native.get_or_init(|| self.compile(most())).as_ref().ok()
     }
 
     /// The code with checkpoints in loops, which keeps less.
