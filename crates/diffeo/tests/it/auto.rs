@@ -190,10 +190,11 @@ def main = grad(g)(5.0)\n",
             "`grad(g)(x / 2.0)`",
         ),
         (
-            "import quadrature
-def f(b: Real) = quadrature.integrate(fn x -> sin(x), 0.0, b)
-def main = grad(grad(grad(grad(f))))(2.0)\n",
-            "`quadrature.integrate(fn x -> sin(x),",
+            "import optim
+def half(x: Real) -> Real = optim.lbfgs(fn y -> sq(y - g(x / 2.0)), 1.0).value
+def g(x: Real) -> Real = if x < 1.0 then x else g(x / 2.0) + half(x)
+def main = grad(g)(5.0)\n",
+            "`optim.lbfgs(fn y -> sq(y - g(x / 2.0)",
         ),
     ];
     for (text, wanted) in cases {

@@ -283,3 +283,32 @@ def main = length(hvp(FUNCTION, xs, [1.0 for i < SIZE]))
         assert!(ratios.iter().all(|r| (1.9..2.1).contains(r)), "{function}: {ratios:?}");
     }
 }
+
+#[test]
+fn patterns_are_found_in_time_linear_in_the_program() {
+    let bands = "
+import sparse
+def f(x: [n]Real) -> [n]Real = [sin(v) * x[(i + 1) % n] for (v, i) in zip(x, iota(n))]
+def h(x: [n]Real) -> Real = sum([sq(v) * x[(i + 1) % n] for (v, i) in zip(x, iota(n))])
+def point = replicate(SIZE, 0.5)
+def main = ";
+    for pattern in ["sparse.jacobian_pattern(f, point)", "sparse.hessian_pattern(h, point)"] {
+        let at =
+            |n: u64| operations(&format!("{bands}{pattern}").replace("SIZE", &n.to_string())).0;
+        // Groups are cut a logarithm of the numbers times.
+        let ratio = at(1000) as f64 / at(100) as f64;
+        println!("{pattern}: ten times the numbers, {ratio:.1} times the operations");
+        assert!(ratio < 15.0, "{pattern}: {ratio:.1}");
+    }
+    let chain = |n: usize| {
+        let steps: String = (0..n)
+            .map(|k| format!("  let x = [sin(x[j]) + 0.5 * x[{}] for j < 8]\n", k % 8))
+            .collect();
+        let main = "def main = sparse.jacobian_pattern(f, replicate(8, 0.5))";
+        let text = format!("import sparse\ndef f(x: []Real) -> []Real =\n{steps}  in x\n{main}");
+        operations(&text).0 as f64
+    };
+    let ratio = chain(1000) / chain(100);
+    println!("ten times the program, {ratio:.1} times the operations");
+    assert!(ratio < 11.0, "{ratio:.1}");
+}
