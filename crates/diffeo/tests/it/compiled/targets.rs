@@ -61,11 +61,11 @@ pub const TARGETS: [Target; 5] = [
         share: 1,
         run: |programs| each(programs, Backend::Llvm, compile_by_llvm),
     },
-    Target { name: "c", missing: no_c_compiler, share: 3, run: run_c },
+    Target { name: "c", missing: no_c_compiler, share: 6, run: run_c },
     Target {
         name: "threads",
         missing: || None,
-        share: 2,
+        share: 4,
         run: |programs| programs.iter().map(threads).collect(),
     },
 ];
