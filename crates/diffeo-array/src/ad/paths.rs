@@ -107,7 +107,12 @@ fn make(
     let activity = influence(module, cache, key.0, &key.1);
     let source = module.functions[key.0 .0 as usize].clone();
     let declared = &module.functions[function.0 as usize];
-    let b = Builder::resume(declared, SiteId(0));
+    let mut b = Builder::resume(declared, SiteId(0));
+    if source.body.results.len() != source.results.len() {
+        // A derivative taken within itself, which has no body yet.
+        let unused = b.stop(Stop::Order, source.results);
+        return put_body(module, function, b, unused);
+    }
     let renamed = HashMap::new();
     let (of, within) = (key.0, u32::from(chosen));
     let mut paths = Follow { module, cache, b, activity, of, renamed, within, pending };
