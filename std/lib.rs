@@ -17,7 +17,10 @@ pub const MODULES: &[(&str, &str)] = &[
         "linalg",
         concat!(
             include_str!("linalg.deo"),
+            include_str!("linalg/symmetric.deo"),
+            include_str!("linalg/bidiagonal.deo"),
             include_str!("linalg/svd.deo"),
+            include_str!("linalg/schur.deo"),
             include_str!("linalg/eig.deo"),
             include_str!("linalg/expm.deo"),
             include_str!("linalg/krylov.deo")
