@@ -22,6 +22,7 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("linalg/svd.deo"),
             include_str!("linalg/schur.deo"),
             include_str!("linalg/eig.deo"),
+            include_str!("linalg/functions.deo"),
             include_str!("linalg/expm.deo"),
             include_str!("linalg/krylov.deo")
         ),

@@ -174,6 +174,28 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["inner product", "dot product", "scalar product"], &["dot", "inner"]),
     (&["conjugate gradient"], &["linalg.cg", "sparse.cg", "optim.conjugate_gradient"]),
     (&["matrix exponential"], &["linalg.expm"]),
+    (
+        &["matrix square root", "sqrt matrix", "square root matrix"],
+        &["linalg.sqrtm", "linalg.cholesky"],
+    ),
+    (&["matrix logarithm", "log matrix", "logarithm matrix"], &["linalg.logm"]),
+    (&["kronecker", "tensor product", "block product"], &["linalg.kron"]),
+    (
+        &["sylvester", "lyapunov", "solve lyapunov", "solve continuous lyapunov", "lyap"],
+        &["linalg.solve_sylvester"],
+    ),
+    (
+        &["generalized eigenvalue", "generalised eigenvalue", "eigh general", "vibration modes"],
+        &["linalg.eigh_general"],
+    ),
+    (
+        &["minimum norm", "least norm", "underdetermined", "rank deficient", "lsqminnorm", "gelsd"],
+        &["linalg.least_norm", "linalg.pinv", "linalg.lstsq"],
+    ),
+    (
+        &["singular value decomposition", "pca", "principal components"],
+        &["linalg.svd", "linalg.svdvals"],
+    ),
     (&["sparse matrix", "csr", "coo", "triplet"], &["sparse.from_triplets", "sparse.Sparse"]),
     (&["sparse jacobian", "graph colouring"], &["sparse.sparse_jacobian", "sparse.colours"]),
     // Models over time, integrals
