@@ -2,13 +2,16 @@
 
 use diffeo::Spelling;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 /// An instance of a class of `diffeo._errors`.
 fn raise(py: Python<'_>, class: &str, args: impl FnOnce() -> PyResult<Py<PyAny>>) -> PyErr {
     let made = args().and_then(|args| {
         let class = py.import("diffeo._errors")?.getattr(class)?;
-        class.call1((args,))
+        match args.bind(py).cast::<PyTuple>() {
+            Ok(args) => class.call1(args),
+            Err(_) => class.call1((args,)),
+        }
     });
     match made {
         Ok(error) => PyErr::from_value(error),
@@ -50,4 +53,9 @@ pub fn error(py: Python<'_>, error: &diffeo::Error) -> PyErr {
 /// The exception for a value that does not fit.
 pub fn misfit(py: Python<'_>, text: String) -> PyErr {
     raise(py, "ArgumentError", || Ok(text.into_pyobject(py)?.into_any().unbind()))
+}
+
+/// The exception for a value that does not fit, and what to do.
+pub fn misfit_with_help(py: Python<'_>, text: String, help: String) -> PyErr {
+    raise(py, "ArgumentError", || Ok((text, help).into_pyobject(py)?.into_any().unbind()))
 }

@@ -1,6 +1,6 @@
 //! Python's values as a program takes them, by the type that it takes. Arrays of the right kind are borrowed.
 
-use crate::error::misfit;
+use crate::error::{misfit, misfit_with_help};
 use crate::plot::Plot;
 use diffeo::{Array, Name, Type, Types, Value, Variant, WellKnown};
 use numpy::{
@@ -19,6 +19,9 @@ pub struct Given<'py> {
     ints: Vec<PyReadonlyArrayDyn<'py, i64>>,
     bools: Vec<PyReadonlyArrayDyn<'py, bool>>,
 }
+
+/// The first whole number that is too large for an Int.
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// The way to a value, for messages.
 #[derive(Clone)]
@@ -292,31 +295,57 @@ impl<'py> Given<'py> {
                     return self.wrong(value, &ty, path, &format!("there is no column {name}"));
                 }
             };
-            let column = match column.hasattr("tolist")? {
-                true => column.call_method0("tolist")?,
-                false => column.call_method0("to_list")?,
-            };
-            let items: Vec<Bound<'py, PyAny>> =
-                column.cast::<PyList>().map_err(PyErr::from)?.iter().collect();
-            columns.push((name, ty, items));
+            let missing = missing(&column)?;
+            columns.push((name, ty, items(&column)?, missing));
         }
-        let rows = columns.first().map_or(0, |(_, _, items)| items.len());
+        let rows = columns.first().map_or(0, |(_, _, items, _)| items.len());
         let mut out = Vec::with_capacity(rows);
         for i in 0..rows {
             let mut record = Vec::with_capacity(columns.len());
-            for (name, ty, items) in &columns {
+            for (name, ty, items, missing) in &columns {
                 let at = path.step(format_args!("[{i}].{name}"));
-                let missing =
-                    ty.is(WellKnown::Maybe) && items[i].extract::<f64>().is_ok_and(f64::is_nan);
-                let part = match missing {
-                    true => Value::Variant(Cow::Borrowed("Nothing"), Vec::new()),
-                    false => self.value(&items[i], ty, &at)?,
-                };
+                let missing = missing.as_ref().is_some_and(|missing| missing[i]);
+                let part = self.cell(&items[i], ty, name, missing, &at)?;
                 record.push((Cow::Owned(name.to_string()), part));
             }
             out.push(Value::Record(record));
         }
         Ok(Some(Value::Array(out)))
+    }
+
+    /// A cell of a frame, as of a table in a file: where it is missing it needs a Maybe type, and whole numbers are an Int
+    /// also where pandas has made them floats because some are missing.
+    fn cell(
+        &mut self,
+        item: &Bound<'py, PyAny>,
+        ty: &Type,
+        name: &Name,
+        missing: bool,
+        at: &ValuePath,
+    ) -> PyResult<Value<'static>> {
+        let maybe = ty.is(WellKnown::Maybe);
+        let real = item.extract::<f64>().ok();
+        if maybe && (missing || real.is_some_and(f64::is_nan)) {
+            return Ok(Value::Variant(Cow::Borrowed("Nothing"), Vec::new()));
+        }
+        if missing {
+            let what = match item.is_none() {
+                true => "it is empty".to_string(),
+                false => format!("it is `{}`, a missing value", item.str()?),
+            };
+            let text = format!("{}: column `{name}` must be of type `{ty}`, but {what}", at.0);
+            let help = format!("a column with missing cells has the type `Maybe[{ty}]`");
+            return Err(misfit_with_help(self.py, text, help));
+        }
+        let is_int = match ty {
+            Type::Variant(_, args) => maybe && matches!(args.first(), Some(Type::Int)),
+            ty => matches!(ty, Type::Int),
+        };
+        let whole = real.filter(|x| is_int && x.trunc() == *x && x.abs() < TWO_TO_63);
+        match whole.filter(|_| item.is_instance_of::<PyFloat>()) {
+            Some(x) => self.value(PyInt::new(self.py, x as i64).as_any(), ty, at),
+            None => self.value(item, ty, at),
+        }
     }
 
     fn variant(
@@ -374,6 +403,29 @@ impl<'py> Given<'py> {
             .collect();
         Ok(Value::Variant(Cow::Owned(given), fields?))
     }
+}
+
+/// The items of a column of a frame or a structured array.
+fn items<'py>(column: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let list = match column.hasattr("tolist")? {
+        true => column.call_method0("tolist")?,
+        false => column.call_method0("to_list")?,
+    };
+    Ok(list.cast::<PyList>().map_err(PyErr::from)?.iter().collect())
+}
+
+/// The cells of a column that its frame calls missing: to pandas these are nan, too, to polars nulls alone. Arrays of NumPy
+/// have none.
+fn missing(column: &Bound<'_, PyAny>) -> PyResult<Option<Vec<bool>>> {
+    for method in ["isna", "is_null"] {
+        if column.hasattr(method)? {
+            return items(&column.call_method0(method)?)?
+                .iter()
+                .map(|cell| cell.extract())
+                .collect();
+        }
+    }
+    Ok(None)
 }
 
 /// An array without elements.

@@ -214,18 +214,85 @@ impl PyFunction {
         Ok(PyFunction { inner, program: self.program.clone_ref(py), steps, options })
     }
 
+    /// The names by which Python gives arguments: `arg0` and so on where the definition has none.
+    fn names(&self) -> Vec<String> {
+        let named = self.inner.parameters().into_iter().enumerate();
+        named.map(|(i, name)| name.map_or_else(|| format!("arg{i}"), str::to_string)).collect()
+    }
+
+    /// The exception for arguments that are too many or too few, or have other names.
+    fn misnamed(&self, py: Python<'_>, why: &str) -> PyErr {
+        let (name, signature) = (self.inner.name(), self.inner.signature());
+        let names = self.names();
+        let known = match names.as_slice() {
+            [] => "it takes no arguments".to_string(),
+            names => format!("it takes {}", names.join(", ")),
+        };
+        let text = format!("{name}: {signature} {why}");
+        crate::error::misfit_with_help(py, text, known)
+    }
+
+    /// The arguments of a call in their order.
+    fn ordered<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let (py, mut all) = (args.py(), args.iter().collect::<Vec<_>>());
+        let count = self.inner.sides().0.arguments().len();
+        let Some(named) = named.filter(|named| !named.is_empty()) else {
+            if all.len() != count {
+                let why = format!("takes {count} arguments, {} were given", all.len());
+                return Err(self.misnamed(py, &why));
+            }
+            return Ok(all);
+        };
+        let names = self.names();
+        // A record is also given by its fields.
+        if let (Type::Record(_), [name], []) = (self.inner.sides().0, names.as_slice(), &all[..]) {
+            if !named.contains(name)? {
+                return Ok(vec![named.clone().into_any()]);
+            }
+        }
+        for key in named.keys() {
+            let key: String = key.extract()?;
+            match names.iter().enumerate().position(|(i, name)| is_named(&key, i, name)) {
+                None => return Err(self.misnamed(py, &format!("has no parameter `{key}`"))),
+                Some(i) if i < all.len() => {
+                    return Err(self.misnamed(py, &format!("was given `{key}` twice")))
+                }
+                Some(_) => {}
+            }
+        }
+        if all.len() > count {
+            let given = all.len() + named.len();
+            return Err(self.misnamed(py, &format!("takes {count} arguments, {given} were given")));
+        }
+        for (i, name) in names.iter().enumerate().skip(all.len()) {
+            let shown = || named.get_item(format!("arg{i}"));
+            match named.get_item(name)?.map_or_else(shown, |value| Ok(Some(value)))? {
+                Some(value) => all.push(value),
+                None => return Err(self.misnamed(py, &format!("was not given `{name}`"))),
+            }
+        }
+        Ok(all)
+    }
+
     /// The argument of a call: the tuple of several.
     fn argument<'py>(
         &self,
         given: &mut Given<'py>,
         args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Value<'static>> {
         let (from, _) = self.inner.sides();
         let name = self.inner.name();
         let types = from.arguments();
         let count = types.len();
+        let unnamed = named.is_none_or(|named| named.is_empty());
         // A function of one tuple may be given that.
-        if args.len() == 1 && count != 1 && args.get_item(0)?.is_instance_of::<PyTuple>() {
+        if unnamed && args.len() == 1 && count != 1 && args.get_item(0)?.is_instance_of::<PyTuple>()
+        {
             if let Type::Tuple(_) = from {
                 return given.value(
                     &args.get_item(0)?,
@@ -234,18 +301,13 @@ impl PyFunction {
                 );
             }
         }
-        if args.len() != count {
-            let signature = self.inner.signature();
-            let text =
-                format!("{name}: {signature} takes {count} arguments, {} were given", args.len());
-            return Err(crate::error::misfit(args.py(), text));
-        }
+        let args = self.ordered(args, named)?;
         if let Type::Unit = from {
             return Ok(Value::Unit);
         }
         let value = |given: &mut Given<'py>, i: usize| {
             let path = ValuePath(format!("argument {i} of {name}"));
-            given.value(&args.get_item(i)?, &types[i], &path)
+            given.value(&args[i], &types[i], &path)
         };
         if let Type::Tuple(_) = from {
             let parts: PyResult<Vec<_>> = (0..count).map(|i| value(given, i)).collect();
@@ -257,14 +319,15 @@ impl PyFunction {
 
 #[pymethods]
 impl PyFunction {
-    #[pyo3(signature = (*args))]
+    #[pyo3(signature = (*args, **named))]
     fn __call__<'py>(
         &self,
         py: Python<'py>,
         args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut given = Given::new(py, self.inner.types());
-        let argument = self.argument(&mut given, args)?;
+        let argument = self.argument(&mut given, args, named)?;
         let value = signals::call(py, |host| self.inner.evaluate_asking(&argument, host))?;
         drop(given);
         let program = self.program.bind(py).get();
@@ -342,6 +405,15 @@ impl PyFunction {
         self.inner.signature()
     }
 
+    /// Names and types of its parameters, and the type of its result, for `inspect.signature`.
+    #[getter]
+    fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (from, to) = self.inner.sides();
+        let types: Vec<String> = from.arguments().iter().map(ToString::to_string).collect();
+        let make = py.import("diffeo._signature")?.getattr("signature")?;
+        make.call1((self.names(), types, to.to_string()))
+    }
+
     /// How many arguments it takes.
     #[getter]
     fn arity(&self) -> usize {
@@ -390,6 +462,18 @@ impl PyFunction {
         Ok((described(py, from)?, described(py, to)?))
     }
 
+    /// The columns of the table that the result is, or that is the first component of it, as they are declared.
+    fn _columns(&self) -> Vec<String> {
+        let (_, to) = self.inner.sides();
+        let table = match to {
+            Type::Tuple(parts) => parts.first().unwrap_or(to),
+            to => to,
+        };
+        let Type::Array(_, row) = table else { return Vec::new() };
+        let Type::Record(fields) = &**row else { return Vec::new() };
+        fields.written().map(|(name, _)| name.to_string()).collect()
+    }
+
     #[getter]
     fn program(&self, py: Python<'_>) -> Py<PyProgram> {
         self.program.clone_ref(py)
@@ -406,6 +490,11 @@ impl PyFunction {
         let args = (program.source.clone(), self.steps.clone(), options);
         PyTuple::new(py, [rebuild, args.into_pyobject(py)?.into_any()])
     }
+}
+
+/// Whether a keyword names this argument: by its own name, or by its place where that is no name of Python.
+fn is_named(key: &str, i: usize, name: &str) -> bool {
+    key == name || key == format!("arg{i}")
 }
 
 /// A type as nested tuples.

@@ -71,6 +71,33 @@ def test_frames_are_arrays_of_records(m):
     assert m.rows(structured) == 5.0
 
 
+def test_missing_cells_need_a_type_for_them(m):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    texts = ["x", "y"]
+    for frame, said in [
+        (pandas.DataFrame({"a": [1.0, float("nan")], "b": texts}), "it is `nan`, a missing value"),
+        (pandas.DataFrame({"a": pandas.array([1.0, None], dtype="Float64"), "b": texts}), "it is `<NA>`, a missing value"),
+        (polars.DataFrame({"a": [1.0, None], "b": texts}), "it is empty"),
+    ]:
+        with pytest.raises(diffeo.ArgumentError) as caught:
+            m.rows(frame)
+        (message,) = caught.value.messages
+        assert message["message"] == f"argument 0 of rows[1].a: column `a` must be of type `Real`, but {said}"
+        assert message["help"] == "a column with missing cells has the type `Maybe[Real]`"
+        assert message["line"] is None and message["text"] == str(caught.value)
+        assert m.mean_of(frame) == 1.0
+    with pytest.raises(diffeo.ArgumentError, match="column `b` must be of type `String`"):
+        m.rows(pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", None]}))
+    # A nan is a number where the frame has another mark for what is missing, and in arrays.
+    assert np.isnan(m.rows(polars.DataFrame({"a": [1.0, float("nan")], "b": texts})))
+    assert np.isnan(m.rows(np.array([(float("nan"), "x")], dtype=[("a", "f8"), ("b", "U1")])))
+    # pandas has made floats of whole numbers where some are missing.
+    counts = diffeo.source("def f(t: [n]{k: Maybe[Int]}) = sum([from_maybe(10, r.k) for r in t])").f
+    assert counts(pandas.DataFrame({"k": [1, None]})) == counts(polars.DataFrame({"k": [1, None]})) == 11
+    with pytest.raises(diffeo.ArgumentError, match="expected Int, found a value of type float"):
+        counts(pandas.DataFrame({"k": [1.5, None]}))
+
+
 def test_threads_give_the_same_digits(m):
     gradient = diffeo.grad(m.loss)
     xs = np.random.default_rng(0).random((30, 2))

@@ -1,3 +1,7 @@
+import concurrent.futures
+import multiprocessing
+import pickle
+
 import numpy as np
 import pytest
 
@@ -33,6 +37,29 @@ def test_jacobians_and_hessians(m):
     np.testing.assert_allclose(diffeo.jacobian(m.image, 1)(xs, 2.0), xs * np.cos(2.0 * xs))
     w, rows = np.array([1.0, 2.0]), np.arange(6.0).reshape(3, 2)
     np.testing.assert_allclose(diffeo.hessian(m.loss)(w, rows), 2 * rows.T @ rows)
+
+
+def test_hessians_pickle_and_take_dictionaries():
+    text = "def f(p: {a: Real, v: [n]Real, k: Int}, (x, y): (Real, Real)) -> Real = p.a ^ 2 * sum([sq(z) for z in p.v]) + x * y * p.a\n"
+    m = diffeo.source(text)
+    p = {"a": 2.0, "v": np.array([1.0, 3.0]), "k": 1}
+    for hessian in [diffeo.hessian(m.f), pickle.loads(pickle.dumps(diffeo.hessian(m.f)))]:
+        found = hessian(p, (1.0, 1.0))
+        assert set(found) == set(found["a"]) == {"a", "v", "k"} and found["k"] is found["a"]["k"] is None
+        assert found["a"]["a"] == 20.0
+        np.testing.assert_allclose(found["a"]["v"], [8.0, 24.0])
+        np.testing.assert_allclose(found["v"]["a"], [8.0, 24.0])
+        np.testing.assert_allclose(found["v"]["v"], 8.0 * np.eye(2))
+    assert diffeo.hessian(m.f, 1)(p, (1.0, 1.0)) == ((0.0, 2.0), (2.0, 0.0))
+    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(diffeo.hessian(m.f), p, (1.0, 1.0)).result()["a"]["a"] == 20.0
+    jacobian = pickle.loads(pickle.dumps(diffeo.jacobian(diffeo.source("def g(x: Real, ys: [n]Real) = {s = x * sum(ys), z = ys}").g, 1)))
+    found = jacobian(3.0, ys=[1.0, 2.0])
+    np.testing.assert_array_equal(found["s"], [3.0, 3.0])
+    np.testing.assert_array_equal(found["z"], np.eye(2))
+    assert jacobian(3.0, [])["z"].shape == (0, 0)
+    with pytest.raises(diffeo.ArgumentError, match="none of number 2|no argument 2"):
+        diffeo.jacobian(m.f, 2)(p, (1.0, 1.0))
 
 
 def test_jets(m):

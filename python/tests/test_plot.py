@@ -1,4 +1,5 @@
 import json
+import warnings
 
 import pytest
 
@@ -40,3 +41,19 @@ def test_what_cannot_be_drawn_is_said():
     p = diffeo.source(SOURCE).wrong("blau")
     with pytest.raises(ValueError, match='has the colour "blau"'):
         p.svg()
+
+
+def test_what_pictures_leave_out_is_a_warning():
+    m = diffeo.source(SOURCE)
+    p = m.picture([1.0, 2.0], [3.0, float("inf")])
+    assert p.notes == ["layer 1 (points) of \"Points\": 1 of 4 numbers left out, infinite or beyond 1e300"]
+    for draw in [p.png, p.svg]:
+        with pytest.warns(diffeo.PlotWarning, match="1 of 4 numbers left out"):
+            draw()
+    boxed = diffeo.source('import plot\ndef p = plot.hline(0.0) |> plot.title("日本", _)').p
+    with pytest.warns(diffeo.PlotWarning, match="the letters 日本 are boxes.*; SVG has all letters"):
+        boxed.png()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        boxed.svg()
+        m.picture([1.0], [3.0]).png()

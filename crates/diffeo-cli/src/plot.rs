@@ -5,8 +5,8 @@ use crate::commands::Shell;
 use crate::{print, Stop};
 use diffeo::data::{write_bytes, Problem, Target};
 use diffeo::plot::{
-    check, find, is_plot, letters_without_form, may_hold, notes, png, summary, svg, terminal,
-    vega_lite, Plot, Style,
+    boxes, check, find, is_plot, may_hold, notes, png, summary, svg, terminal, vega_lite, Plot,
+    Style,
 };
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::{DataDecl, Ty};
@@ -21,9 +21,6 @@ pub enum Format {
     /// A specification of Vega-Lite.
     Json,
 }
-
-/// How many letters a warning shows.
-const SHOWN: usize = 20;
 
 /// How wide pictures of characters are where nothing says it.
 const WIDTH: usize = 80;
@@ -137,17 +134,9 @@ fn look(shell: &Shell, path: &str, plot: &Plot) -> Result<(), Stop> {
 
 /// Says which letters of a picture of pixels are boxes.
 fn warn_of_boxes(shell: &Shell, path: &str, plot: &Plot) {
-    let letters = letters_without_form(plot);
-    if letters.is_empty() {
-        return;
-    }
+    let Some(note) = boxes(plot) else { return };
     let of = if path.is_empty() { String::new() } else { format!(" `{path}`") };
-    let many = letters.chars().count() > SHOWN;
-    let shown: String = letters.chars().take(SHOWN).collect();
-    let more = if many { "…" } else { "" };
-    let message = format!(
-        "in the plot{of}, the letters {shown}{more} are boxes: the font of a PNG has those of Latin and Greek, and signs"
-    );
+    let message = format!("in the plot{of}, {note}");
     let d = Diagnostic::warning("plot", Span::NONE, message);
     shell.report(&[d.help("an .svg has all letters: who shows it has the fonts")]);
 }

@@ -28,7 +28,7 @@ mod vega;
 pub use check::{check, notes, summary, Problem};
 pub use model::{Axis, Figure, Layer, Mark, Plot};
 #[cfg(feature = "png")]
-pub use png::{letters_without_form, png, TooLarge};
+pub use png::{boxes, letters_without_form, png, TooLarge};
 pub use read::{read, PlotSource};
 pub use svg::{svg, svg_within};
 pub use terminal::{terminal, Style};

@@ -163,6 +163,19 @@ pub fn letters_without_form(plot: &Plot) -> String {
     out
 }
 
+/// How many letters a note shows.
+const SHOWN: usize = 20;
+
+/// What a PNG draws as boxes: letters that the font lacks.
+pub fn boxes(plot: &Plot) -> Option<String> {
+    let letters = letters_without_form(plot);
+    let more = if letters.chars().count() > SHOWN { "…" } else { "" };
+    let shown: String = letters.chars().take(SHOWN).collect();
+    (!letters.is_empty()).then(|| {
+        format!("the letters {shown}{more} are boxes: the font of a PNG has those of Latin and Greek, and signs")
+    })
+}
+
 /// The letters of a text on the base line y = 0, from x on.
 fn outline(text: &str, size: f64, mut x: f64) -> Option<Path> {
     let face = font::face()?;

@@ -15,8 +15,7 @@
 //! ```
 
 pub use diffeo_plot::{
-    check, letters_without_form, notes, png, summary, svg, terminal, vega_lite, Plot, Problem,
-    Style, TooLarge,
+    boxes, check, notes, png, summary, svg, terminal, vega_lite, Plot, Problem, Style, TooLarge,
 };
 pub use diffeo_plot_values::{find, is_plot, may_hold, of, show};
 

@@ -2,11 +2,14 @@
 
 import os
 import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from . import _diffeo
 from ._diffeo import Function
+from ._jacobian import Jacobian
 from ._variants import Types
 
 
@@ -16,15 +19,15 @@ class Module:
     ``types`` has a class for each constructor of its variant types. ``warnings`` has the warnings about it.
     """
 
-    def __init__(self, name, text=None, timeout=None):
-        self._classes = {}
+    def __init__(self, name: str, text: str | None = None, timeout: float | None = None) -> None:
+        self._classes: dict[str, Any] = {}
         self._program = _diffeo.Program(name, text, self._classes, timeout)
         self._definitions = dict(self._program.definitions())
         self.types = Types(self._program.variants())
         self._classes.update(self.types._classes)
-        self._made = {}
+        self._made: dict[str, Any] = {}
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in self._definitions:
@@ -35,57 +38,57 @@ class Module:
             self._made[name] = make(name)
         return self._made[name]
 
-    def __dir__(self):
-        return [*self._definitions, "types", "warnings", "function", "expression"]
+    def __dir__(self) -> list[str]:
+        return [*filter(str.isidentifier, self._definitions), "types", "warnings", "function", "expression"]
 
-    def function(self, name, /, **options):
+    def function(self, name: str, /, **options: Any) -> Function:
         """A function, run with options: engine, kinks, timeout (seconds), threads, trace, progress."""
         return self._program.function(name, **options)
 
-    def expression(self, text, /, **options):
+    def expression(self, text: str, /, **options: Any) -> Function:
         """The function that an expression of the language is, in the scope of the program."""
         return self._program.expression(text, **options)
 
     @property
-    def warnings(self):
+    def warnings(self) -> list[dict[str, Any]]:
         """The warnings about the program, a dictionary each."""
         return self._program.warnings()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<diffeo program {self._program.source[0]}: {', '.join(self._definitions)}>"
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         from . import _rebuild
 
         return (_rebuild.module, self._program.source)
 
 
-def load(path, *, timeout=None):
+def load(path: str | os.PathLike[str], *, timeout: float | None = None) -> Module:
     """The program in a file. It can import files beside it and the standard library. ``timeout`` bounds the seconds of its check."""
     return Module(os.fspath(path), timeout=timeout)
 
 
-def source(text, name="source.deo", *, timeout=None):
+def source(text: str, name: str = "source.deo", *, timeout: float | None = None) -> Module:
     """A program from its text; ``name`` stands for it in messages. It can import the standard library. ``timeout`` bounds the seconds
     of its check."""
     return Module(name, text, timeout)
 
 
-def _numbers(argnums):
+def _numbers(argnums: int | Sequence[int]) -> list[int]:
     return [argnums] if isinstance(argnums, int) else list(argnums)
 
 
-def grad(f, argnums=0):
+def grad(f: Any, argnums: int | Sequence[int] = 0) -> Any:
     """The gradient of a function to Real by these arguments: shaped as the argument, a tuple for several."""
     return f._grad(_numbers(argnums))
 
 
-def value_and_grad(f, argnums=0):
+def value_and_grad(f: Any, argnums: int | Sequence[int] = 0) -> Any:
     """The function that gives the pair of value and gradient, of a function to Real."""
     return f._value_and_grad(_numbers(argnums))
 
 
-def jvp(f, primals, tangents):
+def jvp(f: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """The value at ``primals`` and its derivative along ``tangents``, both tuples: forward mode."""
     primals, tangents = tuple(primals), tuple(tangents)
     if len(primals) != len(tangents):
@@ -95,7 +98,7 @@ def jvp(f, primals, tangents):
     return forward(primals[0] if one else primals, tangents[0] if one else tangents)
 
 
-def vjp(f, *primals):
+def vjp(f: Any, *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """The value, and a function from a cotangent of it to the cotangents of the arguments: reverse mode.
 
     The cotangents are a tuple, also of one argument, as JAX has it.
@@ -103,29 +106,29 @@ def vjp(f, *primals):
     backward = _cached(f, "_vjp", tuple(range(f.arity)))
     point = primals[0] if f.arity == 1 else primals
 
-    def pull(cotangent):
+    def pull(cotangent: Any) -> tuple[Any, ...]:
         bars = backward(point, cotangent)[1]
         return (bars,) if f.arity == 1 else bars
 
     return f(*primals), pull
 
 
-def enclose(f):
+def enclose(f: Function) -> Function:
     """The function of intervals whose values certainly contain the exact ones: numbers or ``Interval``s go in, intervals come
     out where a number is not exact. Its derivatives are enclosed as well."""
     return f._enclose()
 
 
-def jet(f, k, r):
+def jet(f: Function, k: int, r: int) -> Function:
     """All derivatives in ``k`` variables up to order ``r``: arrays of derivatives in the place of each Real."""
     return f._jet((k, r))
 
 
 # The derivatives that calls have asked for, by function.
-_derivatives = weakref.WeakKeyDictionary()
+_derivatives: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
-def _cached(f, what, numbers):
+def _cached(f: Any, what: str, numbers: tuple[int, ...]) -> Any:
     key = (what, numbers)
     made = _derivatives.setdefault(f, {})
     if key not in made:
@@ -133,39 +136,31 @@ def _cached(f, what, numbers):
     return made[key]
 
 
-def jacobian(f, argnums=0):
-    """The Jacobian by one argument that is a number or an array: of an array of shape S by one of shape T, S + T."""
+def jacobian(f: Any, argnums: int = 0) -> Jacobian:
+    """The Jacobian by one argument: of an array of shape S by one of shape T, an array of shape S + T.
+
+    Where the result or the argument is a tuple or a dictionary, so is the Jacobian: the parts of the result with the parts of
+    the argument within, and None for what is no Real.
+    """
     if not isinstance(argnums, int):
         raise TypeError("jacobian: argnums is one number")
-
-    def by_columns(*args):
-        x = np.asarray(args[argnums], dtype=float)
-        forward = _cached(f, "_jvp", (argnums,))
-        point = args[0] if f.arity == 1 else tuple(args)
-        columns, unit = [], np.zeros(x.shape)
-        if x.ndim == 0:
-            return forward(point, 1.0)[1]
-        flat = unit.reshape(-1)
-        for i in range(x.size):
-            flat[i] = 1.0
-            columns.append(forward(point, unit)[1])
-            flat[i] = 0.0
-        if not columns:
-            value = np.asarray(f(*args))
-            return np.zeros(value.shape + x.shape)
-        stacked = np.stack([np.asarray(column) for column in columns], axis=-1)
-        return stacked.reshape(stacked.shape[:-1] + x.shape)
-
-    by_columns.__name__ = f"jacobian({f.__name__})"
-    return by_columns
+    return _jacobian(f, argnums, f"jacobian({f.__name__})")
 
 
-def hessian(f, argnums=0):
-    """The Hessian of a function to Real by one argument that is a number or an array of shape T: of shape T + T."""
-    return jacobian(_cached(f, "_grad", (argnums,)), argnums)
+def hessian(f: Any, argnums: int = 0) -> Jacobian:
+    """The Hessian of a function to Real by one argument of shape T: of shape T + T. Of a dictionary it is one of dictionaries."""
+    if not isinstance(argnums, int):
+        raise TypeError("hessian: argnums is one number")
+    return _jacobian(_cached(f, "_grad", (argnums,)), argnums, f"hessian({f.__name__})")
 
 
-def map(f, in_axes=0, threads=None):  # noqa: A001
+def _jacobian(f: Any, argnums: int, name: str) -> Jacobian:
+    return Jacobian(f, argnums, lambda: _cached(f, "_jvp", (argnums,)), name)
+
+
+def map(  # noqa: A001
+    f: Callable[..., Any], in_axes: int | None | Sequence[int | None] = 0, threads: int | None = None
+) -> Callable[..., Any]:
     """The function applied to each row of the arguments that have an axis, on several threads.
 
     ``in_axes`` is 0 or None for each argument: rows, or the same for all. Rows may have different lengths. Results are
@@ -173,7 +168,7 @@ def map(f, in_axes=0, threads=None):  # noqa: A001
     """
     import concurrent.futures
 
-    def mapped(*args):
+    def mapped(*args: Any) -> Any:
         axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
         if len(axes) != len(args) or not any(axis == 0 for axis in axes):
             raise TypeError(f"map: in_axes {tuple(axes)} for {len(args)} arguments: 0 for rows, None for the others")
@@ -182,7 +177,7 @@ def map(f, in_axes=0, threads=None):  # noqa: A001
             raise TypeError(f"map: the arguments have {sorted(counts)} rows")
         count = counts.pop()
 
-        def row(i):
+        def row(i: int) -> Any:
             return f(*(arg[i] if axis == 0 else arg for arg, axis in zip(args, axes)))
 
         workers = threads or os.cpu_count() or 1
@@ -196,7 +191,7 @@ def map(f, in_axes=0, threads=None):  # noqa: A001
     return mapped
 
 
-def _stacked(rows):
+def _stacked(rows: list[Any]) -> Any:
     if rows and isinstance(rows[0], tuple):
         return tuple(_stacked([row[i] for row in rows]) for i in range(len(rows[0])))
     if rows and isinstance(rows[0], dict):

@@ -1,4 +1,7 @@
-"""Exceptions."""
+"""Exceptions and warnings."""
+
+from collections.abc import Iterable
+from typing import Any
 
 
 class Error(Exception):
@@ -8,10 +11,12 @@ class Error(Exception):
     notes, help, and text, which is all of it as one text.
     """
 
-    def __init__(self, messages=()):
+    def __init__(self, messages: str | Iterable[dict[str, Any]] = (), help: str | None = None) -> None:
         if isinstance(messages, str):
-            messages = [{"severity": "error", "code": "argument", "message": messages, "text": messages}]
-        self.messages = list(messages)
+            text = messages if help is None else f"{messages}\n  help: {help}"
+            own = {"severity": "error", "code": "argument", "message": messages, "notes": [], "help": help, "text": text}
+            messages = [own | dict.fromkeys(("file", "line", "column", "end_line", "end_column"))]
+        self.messages: list[dict[str, Any]] = list(messages)
         super().__init__("\n".join(message["text"] for message in self.messages))
 
     def __reduce__(self):
@@ -20,3 +25,7 @@ class Error(Exception):
 
 class ArgumentError(Error, TypeError):
     """An argument does not fit the type that a function takes."""
+
+
+class PlotWarning(UserWarning):
+    """A plot leaves something out."""

@@ -5,12 +5,15 @@ are added by pairs in their order, as a tree that depends on the number of parts
 """
 
 import concurrent.futures
+import inspect
 import os
+from typing import Any
 
 import numpy as np
 
 from . import _diffeo
 from ._errors import ArgumentError
+from ._signature import ordered
 
 # How many parts there are at most, unless the caller says how many rows a part has.
 _PARTS = 256
@@ -32,7 +35,18 @@ class SumOver:
         """How many arguments it takes."""
         return self._function.arity if self._paired else self._function.arity - len(self._rows)
 
-    def __call__(self, *args):
+    @property
+    def __signature__(self):
+        known = inspect.signature(self._function)
+        return known.replace(parameters=list(known.parameters.values())[: self.arity])
+
+    def _types(self):
+        given, result = self._function._types()
+        own = given[1][: self.arity]
+        return (own[0] if self.arity == 1 else ("tuple", own)), result
+
+    def __call__(self, *args, **named):
+        args = ordered(self, args, named)
         if len(args) != self.arity:
             raise ArgumentError(f"{self.__name__} takes {self.arity} arguments, {len(args)} were given")
         count = len(self._rows[0])
@@ -68,7 +82,7 @@ class SumOver:
         return f"<diffeo {self.__name__}, {len(self._rows[0])} rows>"
 
 
-def sum_over(rows, f, executor=None, part=None):
+def sum_over(rows: Any, f: _diffeo.Function, executor: Any = None, part: int | None = None) -> SumOver:
     """The sum of ``f`` over rows: the function of the first arguments of ``f``, whose last one takes rows.
 
     ``rows`` is an array, a dictionary of arrays or a frame, or a tuple of these for several arguments of ``f``. ``f`` gives

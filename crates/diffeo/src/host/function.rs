@@ -185,6 +185,8 @@ struct Inner {
     name: String,
     text: String,
     ty: Type,
+    /// The names of its arguments.
+    parameters: Vec<Option<diffeo_base::Name>>,
     types: Types,
     options: HostOptions,
     /// Its machine code, if it has been called and there is some.
@@ -237,20 +239,21 @@ impl Function {
                 Error::new("engine", message)
             })?;
         }
-        let (place, name, text, ty, types) = program.world.with(|world| {
+        let (place, name, interface, types) = program.world.with(|world| {
             let entry = find(world)?;
-            let (name, interface) = (entry.name.to_string(), &entry.interface);
-            let (text, ty) = (interface.text.clone(), interface.ty.clone());
+            let (name, interface) = (entry.name.to_string(), (*entry.interface).clone());
             let types = Types::new(&entry.program.datas);
             world.definitions.push(Definition { entry, machine: None });
-            Ok((world.definitions.len() - 1, name, text, ty, types))
+            Ok((world.definitions.len() - 1, name, interface, types))
         })?;
+        let diffeo_front::Interface { text, ty, parameters, .. } = interface;
         Ok(Function(Arc::new(Inner {
             program: program.clone(),
             place,
             name,
             text,
             ty,
+            parameters,
             types,
             options,
             native: OnceLock::new(),
@@ -283,6 +286,14 @@ impl Function {
     /// The types of what it takes and gives; both the type itself for a constant.
     pub fn sides(&self) -> (&Type, &Type) {
         self.0.ty.sides()
+    }
+
+    /// The name of each argument: none where its pattern takes it apart, or where no definition names it.
+    pub fn parameters(&self) -> Vec<Option<&str>> {
+        let count = self.sides().0.arguments().len();
+        // A name for all arguments, as in `def f(both: (Real, Real))`, is none for each.
+        let named = Some(&self.0.parameters).filter(|names| names.len() == count);
+        (0..count).map(|i| named.and_then(|names| names[i].as_deref())).collect()
     }
 
     /// The program that it belongs to.
@@ -413,7 +424,11 @@ impl Function {
                 make(entry).map_err(|why| Error::new("entry-type", message(&why)))?;
             let ty = program.globals[global.0 as usize].ty.clone();
             let name = diffeo_base::Name::from(format!("{name}({})", entry.name));
-            let interface = Rc::new(diffeo_front::Interface::of_core(&ty, &program.datas));
+            let mut interface = diffeo_front::Interface::of_core(&ty, &program.datas);
+            if sides(&ty).0 == from {
+                interface.parameters = entry.interface.parameters.clone();
+            }
+            let interface = Rc::new(interface);
             let (program, span) = (Rc::new(program), entry.span);
             Ok(Entry { program, global, ty, name, span, interface })
         })
