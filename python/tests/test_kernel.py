@@ -19,6 +19,8 @@ def kernel(tmp_path_factory):
     subprocess.run([sys.executable, "-m", "diffeo.kernel", "install", "--prefix", str(prefix)], check=True, capture_output=True)
     folder = prefix / "share" / "jupyter"
     assert json.loads((folder / "kernels" / "diffeo" / "kernel.json").read_text())["display_name"] == "Diffeo"
+    for name, start in [("logo-32x32.png", b"\x89PNG"), ("logo-64x64.png", b"\x89PNG"), ("logo-svg.svg", b"<svg ")]:
+        assert (folder / "kernels" / "diffeo" / name).read_bytes().startswith(start)
     os.environ["JUPYTER_PATH"] = str(folder)
     manager, client = jupyter_client.manager.start_new_kernel(kernel_name="diffeo", startup_timeout=60)
     yield manager, client
@@ -70,8 +72,10 @@ def test_errors_name_their_place_in_the_cell(client):
 
 def test_tables_and_plots(client):
     data = value(client, '[{x = real(i), name = "<" ++ show(i)} for i < 3]')
-    assert "<th>name</th><th>x</th>" in data["text/html"]
-    assert "<td>&lt;1</td><td>1.0</td>" in data["text/html"]
+    assert "<th>x</th><th>name</th>" in data["text/html"]
+    assert "<td>1.0</td><td>&lt;1</td>" in data["text/html"]
+    run(client, "type Row = {t: Real, level: Real, at: String}\ndef rows: [2]Row = [{at = show(i), level = 1.0, t = real(i)} for i < 2]")
+    assert "<th>t</th><th>level</th><th>at</th>" in value(client, "rows")["text/html"]
     assert data["text/plain"].startswith("[{name = ")
     assert "<td>4.0</td>" in value(client, "[[1.0, 2.0], [3.0, 4.0]]")["text/html"]
     data = value(client, r'"{\"$schema\": \"https://vega.github.io/schema/vega-lite/v6.json\", \"mark\": \"line\"}"')
@@ -88,6 +92,34 @@ def test_lines_and_progress_come_while_it_runs(client):
     assert len(kinds) < 150
     content = next(content for kind, content in shown if kind == "display_data")
     assert content["data"]["text/plain"].startswith("fit: step 0, ")
+
+
+def test_a_constant_is_computed_once(client):
+    """Its lines of `trace` show when it is computed."""
+
+    def lines(code):
+        reply, shown = run(client, code)
+        assert reply["status"] == "ok", reply
+        text = next((content["data"]["text/plain"] for kind, content in shown if kind == "execute_result"), "")
+        return text, [content["text"] for kind, content in shown if kind == "stream"]
+
+    lines("def slow(x: Real) -> Real = trace(\"slow\", x) * 2.0")
+    lines("## About it.\ndef fit =\n  {a = slow(1.0), b = [-inf, 1.0]}\ndef of_it(x) = fit.a + x")
+    assert lines("fit.a") == ("2.0", ["slow: 1.0\n"])
+    assert lines("fit") == ("{a = 2.0, b = [-inf, 1.0]}", [])
+    assert lines("def more = slow(fit.a)\n\nof_it(more)") == ("6.0", ["slow: 2.0\n"])
+    assert lines("(of_it(more), more)") == ("(6.0, 4.0)", [])
+    # What it reaches is new, so it is computed anew; what it does not reach changes nothing.
+    assert lines("def other = 1\n\nfit.a") == ("2.0", [])
+    lines("def slow(x: Real) -> Real = trace(\"slow\", x) * 3.0")
+    assert lines("fit.a") == ("3.0", ["slow: 1.0\n"])
+    # One that fails is told by the cells that need it.
+    lines("def bad = [1.0][int_of(slow(1.0))]\ndef int_of(x: Real) -> Int = round(x)\ndef either(x) = if x > 0.0 then x else bad")
+    assert lines("either(1.0)")[0] == "1.0"
+    assert run(client, "either(-1.0)")[0]["ename"] == "index-out-of-bounds"
+    # Places are those of the cell.
+    reply, _ = run(client, "def k = slow(\n  1.0)\ndef g = 1\n\n[k][g]")
+    assert reply["traceback"][0].startswith("5:1: "), reply
 
 
 def test_completion_and_inspection(client):

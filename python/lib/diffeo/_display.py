@@ -11,8 +11,8 @@ MOST = 60
 _VEGA_LITE = "application/vnd.vegalite.v6+json"
 
 
-def bundle(value, text):
-    """The MIME bundle of a value, whose text in the language is given."""
+def bundle(value, text, columns=()):
+    """The MIME bundle of a value, whose text in the language is given, and of a table of records the columns in their order."""
     data = {"text/plain": text}
     own = getattr(value, "_repr_mimebundle_", None)
     if own is not None:
@@ -22,7 +22,7 @@ def bundle(value, text):
     if specification is not None:
         data[_VEGA_LITE] = specification
         return data
-    table = _table(value)
+    table = _table(value, columns)
     if table is not None:
         data["text/html"] = table
     return data
@@ -50,13 +50,13 @@ def _plain(value):
     return value
 
 
-def _table(value):
+def _table(value, names):
     """An array of records, of tuples or of rows as a table."""
     if isinstance(value, np.ndarray) and value.ndim == 2 and value.size:
         columns, rows, count = range(min(value.shape[1], MOST)), value[:MOST, :MOST], len(value)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
-        columns, count = list(value[0]), len(value)
-        rows = [row.values() for row in value[:MOST]]
+        columns, count = list(names or value[0]), len(value)
+        rows = [[row[column] for column in columns] for row in value[:MOST]]
     elif isinstance(value, list) and value and isinstance(value[0], tuple):
         columns, rows, count = range(len(value[0])), value[:MOST], len(value)
     else:

@@ -8,13 +8,15 @@ import json
 import os
 import sys
 import time
+import warnings
 
 from ipykernel.kernelbase import Kernel
 
 from . import _api, _diffeo
 from ._cells import Cells, defined, split
 from ._display import bundle
-from ._errors import Error
+from ._errors import Error, PlotWarning
+from ._kept import Kept
 
 #: What a value of a cell is made with: machine code that is there at once.
 _ENGINE = "jit"
@@ -42,6 +44,7 @@ class DiffeoKernel(Kernel):
     def __init__(self, **options):
         super().__init__(**options)
         self._cells = Cells()
+        self._kept = Kept()
         self._server = _diffeo.Server()
         self._next_progress = 0.0
         self._progress_of = None
@@ -74,11 +77,11 @@ class DiffeoKernel(Kernel):
             if types:
                 self._show({"text/plain": "\n".join(types)}, silent)
             return
-        options = {
-            "engine": _ENGINE,
-            "trace": lambda text: self._stream("stdout", text, silent),
-            "progress": lambda label, step, value: self._progress(f"{label}: step {step}, {value:.6g}", silent),
-        }
+        # A constant that an earlier cell has computed is its value.
+        put = self._kept.put(text, expression, lambda text, name: self._computed(text, name, silent))
+        if put != text:
+            module = _api.Module("cell.deo", put)
+        options = self._options(silent)
         try:
             # The value, and how the language writes it.
             run = module.expression(f"fn () -> let it = (\n{expression}\n) in (it, show(it))", **options)
@@ -93,7 +96,33 @@ class DiffeoKernel(Kernel):
         value, written = run()
         for warning in run.take_warnings():
             self._stream("stderr", warning["text"], silent)
-        self._show(bundle(value, written), silent)
+        for note in getattr(value, "notes", []):
+            self._stream("stderr", f"warning[plot]: in the plot, {note}", silent)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlotWarning)
+            self._show(bundle(value, written, run._columns()), silent)
+
+    def _options(self, silent):
+        return {
+            "engine": _ENGINE,
+            "trace": lambda text: self._stream("stdout", text, silent),
+            "progress": lambda label, step, value: self._progress(f"{label}: step {step}, {value:.6g}", silent),
+        }
+
+    def _computed(self, text, name, silent):
+        """The literal of a constant, if there is one; without a name, whether the program is right."""
+        try:
+            module = _api.Module("cell.deo", text)
+            if name is None:
+                return True
+            run = module.expression(f"fn () -> show({name})", **self._options(silent))
+            literal = run()
+        except Error:
+            # The run of the cell says what is wrong, if it needs the constant.
+            return None
+        for warning in run.take_warnings():
+            self._stream("stderr", warning["text"], silent)
+        return literal
 
     def _show(self, data, silent):
         if not silent:
@@ -208,6 +237,7 @@ def _prefix(action, arguments):
 def install(arguments):
     """Writes the kernel's specification to where Jupyter looks for it."""
     import tempfile
+    from importlib import resources
 
     from jupyter_client.kernelspec import KernelSpecManager
 
@@ -222,6 +252,9 @@ def install(arguments):
         os.chmod(folder, 0o755)
         with open(os.path.join(folder, "kernel.json"), "w", encoding="utf-8") as file:
             json.dump(specification, file, indent=2)
+        for logo in resources.files("diffeo").joinpath("logo").iterdir():
+            with open(os.path.join(folder, logo.name), "wb") as file:
+                file.write(logo.read_bytes())
         made = KernelSpecManager().install_kernel_spec(folder, "diffeo", user=not prefix, prefix=prefix)
     print(f"the kernel is in {made}")
 
