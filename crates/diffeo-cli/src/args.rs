@@ -255,6 +255,7 @@ const REPL_EXAMPLES: &str = "\
 Examples:
   diffeo repl
   diffeo repl model.deo             with the definitions of a program
+  diffeo repl --arg table=points.csv:sep=semicolon
   diffeo repl < session.txt         reads a file or a pipe, without prompts
 
 What is typed is an expression, whose value is printed, or definitions: `def`, `let`, `type` and
@@ -270,6 +271,10 @@ pub struct ReplArgs {
     /// A program whose definitions are known
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
+
+    /// Name this value, as `run` reads it: of the type that a parameter of `main` has, or that the file says
+    #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub args: Vec<(String, String)>,
 
     /// How to evaluate what is typed.
     #[command(flatten)]

@@ -6,6 +6,7 @@
 
 mod command;
 mod constants;
+mod data;
 mod edit;
 
 use crate::args::{Evaluation, ReplArgs};
@@ -74,6 +75,9 @@ pub fn repl(args: &ReplArgs, setting: Setting, timeout: Option<Duration>) -> Res
     if let Some(file) = &args.file {
         let path = file.display().to_string();
         repl.guarded(|repl| repl.load(&path))?;
+    }
+    if !args.args.is_empty() {
+        repl.guarded(|repl| repl.arguments(&args.args))?;
     }
     match io::stdin().is_terminal() && io::stdout().is_terminal() {
         true => edit::session(&mut repl),

@@ -9,7 +9,7 @@ use diffeo_syntax::ast::{ExprKind, Item};
 use std::time::Instant;
 
 /// The commands: name, what follows it, what it does.
-pub const COMMANDS: [(&str, &str, &str); 7] = [
+pub const COMMANDS: [(&str, &str, &str); 9] = [
     ("type", "EXPR", "the type of an expression, which is not evaluated"),
     (
         "doc",
@@ -18,6 +18,12 @@ pub const COMMANDS: [(&str, &str, &str); 7] = [
     ),
     ("grad", "F at X", "value and gradient of a function at a point; also F(X)"),
     ("time", "EXPR", "the value, and how long it took"),
+    ("data", "NAME = FILE", "names what a file holds, as `run --arg`; also NAME: TYPE = FILE"),
+    (
+        "look",
+        "EXPR",
+        "a table: types, missing cells and five numbers of each column, the first rows",
+    ),
     ("load", "FILE", "adds the definitions of a program, read anew"),
     ("help", "", "this list"),
     ("quit", "", "ends the session; Ctrl-D, too"),
@@ -47,6 +53,8 @@ impl Repl {
             "help" => print::text(&help())?,
             "doc" => return self.guarded(|repl| repl.doc(rest)),
             "load" => return self.guarded(|repl| repl.load(rest.trim_matches('"'))),
+            "data" => return self.guarded(|repl| repl.data(rest)),
+            "look" => return self.guarded(|repl| repl.look(rest)),
             "type" => return self.guarded(|repl| repl.type_of(rest)),
             "time" => return self.guarded(|repl| repl.time(rest)),
             _ => return self.guarded(|repl| repl.grad(rest)),
@@ -154,7 +162,7 @@ fn help() -> String {
                    `it` is the last expression. Modules need no import: linalg.solve(a, b).\n\n"
         .to_string();
     for (name, needs, what) in COMMANDS {
-        out += &format!("  {:14} {what}\n", format!(":{name} {needs}"));
+        out += &format!("  {:18} {what}\n", format!(":{name} {needs}"));
     }
     out
 }

@@ -88,7 +88,8 @@ impl Completer for EditorHelp {
         context: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let before = &line[..at];
-        if before.trim_start().starts_with(":load ") {
+        let is_data = before.trim_start().starts_with(":data ") && before.contains('=');
+        if before.trim_start().starts_with(":load ") || is_data {
             return self.files.complete(line, at, context);
         }
         let is_name = |c: char| c.is_alphanumeric() || "_'.".contains(c);

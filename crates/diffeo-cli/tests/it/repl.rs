@@ -67,6 +67,95 @@ cumsum(xs: [n]vec) -> [n]vec
     assert_eq!(lines[lines.len() - 2..], ["101.0", "\"DONE\""], "{}", done.out);
 }
 
+const DAYS: &str = "day,t,rain,n,wet,with blank\n\
+a,1.5,,3,yes,1\nb,2.5,0.5,4,no,2\nb,-4,1.5,5,no,3\nc,1e7,NA,6,yes,4\nd,0,2,7,no,5\ne,3,0,8,no,6\n";
+
+#[test]
+fn data_are_constants_of_a_session() {
+    let folder = Folder::new().with("days.csv", DAYS);
+    let input = "\
+:data days = days.csv
+sum([day.t for day in days])
+let wet = [day for day in days if day.wet]
+length(wet)
+:look days
+:data only: []{t: Real} = days.csv
+only[1]
+:data days = days.csv:na=1.5
+days[2].rain
+:data xs = [1, 2.5]
+xs
+";
+    let done = folder.run_with(&["repl"], input);
+    assert_eq!((done.status, done.err.as_str()), (0, ""), "{done:?}");
+    let ty = "{day: String, n: Int, rain: Maybe[Real], t: Real, wet: Bool, \"with blank\": Int}";
+    let expected = format!(
+        "\
+days : []{ty}
+10000003.0
+wet : []{ty}
+2
+6 rows
+
+column      type         missing  min          25 %   median  75 %   max
+day         String       0        5 different
+t           Real         0        -4           0.375  2       2.875  10000000
+rain        Maybe[Real]  2        0            0.375  1       1.625  2
+n           Int          0        3            4.25   5.5     6.75   8
+wet         Bool         0        2 true
+with blank  Int          0        1            2.25   3.5     4.75   6
+
+day  t         rain  n  wet    with blank
+a    1.5       ·     3  true   1
+b    2.5       0.5   4  false  2
+b    -4        1.5   5  false  3
+c    10000000  ·     6  true   4
+d    0         2     7  false  5
+…
+only : []{{t: Real}}
+{{t = 2.5}}
+days : []{}
+Nothing
+xs : []Real
+[1.0, 2.5]
+",
+        ty.replace("t: Real", "t: Maybe[Real]")
+    );
+    assert_eq!(done.out, expected);
+}
+
+#[test]
+fn a_parameter_of_main_gives_data_its_type() {
+    let model = "type Day = {t: Real, n: Real}\n\
+        def main({days}: {days: [n]Day}) = sum([day.n for day in days])\n";
+    let folder = Folder::new().with("days.csv", DAYS).with("m.deo", model);
+    let args = ["repl", "m.deo", "--arg", "days=days.csv", "--arg", "rate=0.5"];
+    let done = folder.run_with(&args, "main({days = days}) + rate\n");
+    assert_eq!((done.status, done.err.as_str()), (0, ""), "{done:?}");
+    let tail = "days : [n]Day\nrate : Real\n33.5\n";
+    assert!(done.out.ends_with(tail), "{}", done.out);
+}
+
+#[test]
+fn data_that_are_not_read_are_told() {
+    let folder = Folder::new().with("days.csv", DAYS);
+    for (input, said) in [
+        (":data x = none.csv", "cannot read `x: []{…}` from none.csv: there is no such file"),
+        (":data x = hello", "help: say the type, as in `:data x: []{x: Real} = hello`"),
+        (
+            ":data x: []{rain: Real} = days.csv",
+            "column 3 (`rain`) must be of type `Real`, but it is empty",
+        ),
+        (":data days.csv", "write `:data table = points.csv`"),
+        (":data x: []Reel = days.csv", "Reel"),
+        (":look [1.0]", "`:look` needs a table, and this is []Real"),
+    ] {
+        let done = folder.run_with(&["repl"], &format!("{input}\n1 + 1\n"));
+        assert!(done.status == 1 && done.err.contains(said), "{input}: {done:?}");
+        assert_eq!(done.out, "2\n", "{input}");
+    }
+}
+
 #[test]
 fn errors_leave_the_session_as_it_was() {
     let folder = Folder::new().with("bad.deo", "def broken = 1 + true\n");
