@@ -361,7 +361,7 @@ fn interfaces_compile_without_a_warning() {
         1,
         &[
             "sizes.deo:2:5: error[not-for-c]",
-            "`all` in the result of `kept` has one without a name",
+            "`all` in the result of `kept` has one without a name: write its type there, as in `[m]Real`, and `--size m=8`",
         ],
     );
     let done = build(&["--entry", "line", "--interface", "stan"]);

@@ -159,7 +159,7 @@ impl Casadi {
             let known = said.parse().ok().or_else(|| self.sizes.get(said).copied());
             *size = known.ok_or_else(|| match said {
                 "" => format!(
-                    "CasADi has to know all sizes, and {value} has one without a name: annotate it, as in `[n]Real`"
+                    "CasADi has to know all sizes, and {value} has one without a name: write its type there, as in `[m]Real`, and `--size m=8`"
                 ),
                 said => format!(
                     "CasADi has to know all sizes, and `{said}` of {value} is not known: say it by `--size {said}=8`"
