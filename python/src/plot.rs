@@ -44,8 +44,10 @@ impl Plot {
         if let Some(note) = plot::boxes(picture) {
             warn(py, &format!("{note}; SVG has all letters"))?;
         }
-        plot::png(picture)
-            .map_err(|_| PyValueError::new_err("the plot has more than a hundred million pixels: a smaller `plot.size`, or SVG, will do"))
+        plot::png(picture).map_err(|_| {
+            let what = "the plot has more than a hundred million pixels";
+            PyValueError::new_err(format!("{what}: a smaller `plot.size`, or SVG, will do"))
+        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Data in a session: `:data`, `--arg` and `:look`.
 //!
-//! What comes in is `NAME = FILE:…` or `NAME: TYPE = FILE:…`, as `run --arg` reads values. What goes out is a constant of the
-//! session, whose value is the data. Without a type, the columns of the file say it: the first of [`CELLS`] that takes every
-//! cell of a column.
+//! What comes in is `NAME = FILE:…` or `NAME: TYPE = FILE:…`, as `run --arg` reads values. What goes out is a constant of
+//! the session, whose value is the data. Without a type, the columns of the file say it: the first of [`CELLS`] that takes
+//! every cell of a column.
 
 use super::Repl;
 use crate::arguments::{self, ArgumentRefusal};
