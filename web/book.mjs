@@ -77,20 +77,54 @@ export function programs(name) {
   return found;
 }
 
+/** The names of the pages, in their order. */
+function listed() {
+  const order = [...read("README.md").matchAll(/\]\(([\w-]+\.md)\)/g)].map((found) => found[1]);
+  const names = ["README.md", ...order, ...readdirSync(BOOK).filter((name) => name.endsWith(".md"))];
+  return [...new Set(names)];
+}
+
+const titled = (name, text) => /^# (.*)$/m.exec(text)?.[1] ?? name;
+
+/** The words of a text, each once. */
+const words = (text) => [...new Set(text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [])].join(" ");
+
+/** What the search of the book knows: sections by their headings with the words in them, and the pages of modules. */
+export function index() {
+  const [sections, pages] = [[], {}];
+  for (const name of listed()) {
+    const text = read(name);
+    const title = titled(name, text);
+    pages[name.replace(/\.md$/, "")] = title;
+    const tokens = new MarkdownIt().parse(text, {});
+    let section = null;
+    const close = () => section && sections.push({ ...section, text: words(section.text) });
+    tokens.forEach((token, i) => {
+      if (token.type === "heading_open" && /h[123]/.test(token.tag)) {
+        close();
+        const heading = tokens[i + 1].content.replaceAll("`", "");
+        const href = token.tag === "h1" ? page(name) : `${page(name)}#${anchor(heading)}`;
+        section = { href, page: title, title: heading, text: "" };
+      } else if (section && token.content) {
+        section.text += ` ${token.content}`;
+      }
+    });
+    close();
+  }
+  return { sections, pages };
+}
+
 /** The pages: names of files and HTML. */
 export function pages() {
   const markdown = renderer();
-  const order = [...read("README.md").matchAll(/\]\(([\w-]+\.md)\)/g)].map((found) => found[1]);
-  const names = ["README.md", ...order, ...readdirSync(BOOK).filter((name) => name.endsWith(".md"))];
-  const all = [...new Set(names)].map((name) => {
+  const all = listed().map((name) => {
     const text = read(name);
-    const title = /^# (.*)$/m.exec(text)?.[1] ?? name;
-    return { file: page(name), title, html: markdown.render(text) };
+    return { file: page(name), title: titled(name, text), html: markdown.render(text) };
   });
   const links = (here) =>
     all.map(({ file, title }) => {
       const current = file === here ? ' aria-current="page"' : "";
-      const shown = file === "index.html" ? "Contents" : title;
+      const shown = file === "index.html" ? "Start" : title;
       return `<a href="${file}"${current}>${escaped(shown)}</a>`;
     });
   return all.map(({ file, title, html }) => ({
@@ -106,12 +140,22 @@ export function pages() {
   <body>
     <header>
       <a class="brand" href="index.html"><span aria-hidden="true">∂</span> Diffeo</a>
+      <input id="search" type="search" placeholder="Search: least squares" aria-label="Search the book and the library" autocomplete="off" spellcheck="false" />
       <a class="link" href="../index.html">Playground</a>
     </header>
     <main class="book">
-      <nav aria-label="Pages">${links(file).join("\n")}</nav>
-      <article>${html}</article>
+      <nav aria-label="Pages">
+        <details id="contents" open>
+          <summary>Contents</summary>
+          ${links(file).join("\n")}
+        </details>
+      </nav>
+      <div>
+        <div id="found" aria-live="polite" hidden></div>
+        <article>${html}</article>
+      </div>
     </main>
+    <script src="book.js"></script>
   </body>
 </html>
 `,

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { pages } from "./book.mjs";
+import { index, pages } from "./book.mjs";
 import { examples } from "./examples.mjs";
 
 const root = new URL("../", import.meta.url);
@@ -27,22 +27,24 @@ const module = readFileSync(`${target}${triple}/${profile}/diffeo_web.wasm`);
 const packed = gzipSync(module, { level: 9 }).toString("base64");
 writeFileSync(new URL("engine.js", dist), `globalThis.DIFFEO_WASM="${packed}";\n`);
 
-const virtual = {
-  name: "examples",
+/** A module of the bundle that is made here. */
+const virtual = (name, made) => ({
+  name,
   setup(build) {
-    build.onResolve({ filter: /^virtual:examples$/ }, () => ({ path: "examples", namespace: "virtual" }));
-    build.onLoad({ filter: /.*/, namespace: "virtual" }, () => ({ contents: JSON.stringify(examples()), loader: "json" }));
+    const filter = new RegExp(`^virtual:${name}$`);
+    build.onResolve({ filter }, () => ({ path: name, namespace: name }));
+    build.onLoad({ filter: /.*/, namespace: name }, () => ({ contents: JSON.stringify(made()), loader: "json" }));
   },
-};
+});
 
 const options = { bundle: true, minify: true, format: "iife", target: "es2022", charset: "utf8", logLevel: "warning" };
 const worker = await build({ ...options, entryPoints: ["src/worker.js"], write: false });
 const { metafile } = await build({
   ...options,
-  entryPoints: ["src/main.js"],
-  outfile: "dist/main.js",
+  entryPoints: { main: "src/main.js", "book/book": "src/book.js" },
+  outdir: "dist",
   define: { DIFFEO_WORKER: JSON.stringify(worker.outputFiles[0].text) },
-  plugins: [virtual],
+  plugins: [virtual("examples", examples), virtual("sections", index)],
   metafile: true,
 });
 for (const name of ["index.html", "style.css"]) cpSync(new URL(`src/${name}`, import.meta.url), new URL(name, dist));
@@ -60,10 +62,10 @@ function licences(inputs) {
 }
 writeFileSync(new URL("THIRD-PARTY.txt", dist), licences(Object.keys(metafile.inputs)).join(`\n${"-".repeat(80)}\n\n`));
 
-const sent = ["index.html", "style.css", "main.js", "engine.js"].map((name) => {
-  const bytes = readFileSync(new URL(name, dist));
-  return [name, gzipSync(bytes, { level: 9 }).length];
-});
+const size = (name) => gzipSync(readFileSync(new URL(name, dist)), { level: 9 }).length;
+const sent = ["index.html", "style.css", "main.js", "engine.js"].map((name) => [name, size(name)]);
+
 const total = sent.reduce((sum, [, size]) => sum + size, 0);
 console.log(`${sent.map(([name, size]) => `${name} ${(size / 1e3).toFixed(0)} kB`).join(", ")}: ${(total / 1e6).toFixed(2)} MB compressed`);
 if (total > 3e6) throw new Error("the playground is to stay under 3 MB");
+if (size("book/book.js") > 1.5e5) throw new Error("the book's search is to stay under 150 kB");

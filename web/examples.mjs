@@ -1,4 +1,5 @@
-// What the playground offers to begin with: programs of the repository, then those of the book that need no data.
+// What the playground offers: `first.deo`, which it opens on, programs of the repository, then those of the book that need
+// no data.
 
 import { readFileSync } from "node:fs";
 import { programs } from "./book.mjs";
@@ -29,7 +30,8 @@ export function examples() {
     const text = readFileSync(new URL(`../examples/${name}.deo`, import.meta.url), "utf8");
     return { name: title, text };
   });
-  const groups = [{ title: "Programs", programs: own }];
+  const first = { name: "A function and its derivative", text: readFileSync(new URL("first.deo", import.meta.url), "utf8") };
+  const groups = [{ title: "Programs", programs: [first, ...own] }];
   for (const [page, title] of Object.entries(PAGES)) {
     const counts = new Map();
     const found = programs(page).filter(({ text }) => /^def main\s*[=:]/m.test(text));

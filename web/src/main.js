@@ -2,9 +2,11 @@
 
 import { fragment, program } from "./address.js";
 import { pieces } from "./colour.js";
+import { $, make } from "./dom.js";
 import { editor, jump, mark, replace } from "./editor.js";
 import { Engine } from "./engine.js";
 import { drawing } from "./graph.js";
+import { gradient, messages, value } from "./shown.js";
 import examples from "virtual:examples";
 
 /** How long a program may run, in seconds, and how much memory it may take. */
@@ -15,19 +17,6 @@ const BORDER = 1;
 /** How long the page waits until it looks at a text that changes, in milliseconds. */
 const QUIET = 250;
 
-const $ = (id) => document.getElementById(id);
-
-/** An element with attributes and children; `null` children are left out. */
-function make(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value);
-  }
-  made.append(...children.filter((child) => child !== null));
-  return made;
-}
-
 /** One engine answers the editor, another one runs programs: neither waits for the other. */
 const server = new Engine();
 const runner = new Engine();
@@ -37,26 +26,21 @@ const source = () => view.state.doc.toString();
 
 // Messages
 
-/** A text whose names stand between backticks, with them as code. */
-const quoted = (text) => text.split("`").map((piece, i) => (i % 2 ? make("code", {}, piece) : piece));
+/** The messages of the last check, and of the last run with the text that was run. */
+const known = { checked: [], run: [], text: null };
 
-function messages(all) {
-  if (!all.length) return null;
-  const items = all.map(({ severity, code, message, range }) => {
-    const kind = { 1: "error", 2: "warning" }[severity] ?? severity;
-    const [first, ...rest] = message.split("\n");
-    const place = range && `${range.start.line + 1}:${range.start.character + 1}`;
-    const where = place && make("button", { class: "place", onclick: () => jump(view, range.start) }, place);
-    return make(
-      "li",
-      { class: kind },
-      where,
-      make("strong", {}, `${kind}[${code}] `),
-      ...quoted(first),
-      ...rest.map((line) => make("div", { class: "more" }, ...quoted(line))),
-    );
-  });
-  return make("ul", { class: "messages" }, ...items);
+/** Shows what is known of the text, in the editor's lines and below it: a phone has no hover. */
+function told() {
+  const all = known.text === source() ? known.run : known.checked;
+  mark(view, all);
+  $("messages").replaceChildren(...(all.length ? [messages(all, (place) => jump(view, place))] : []));
+}
+
+/** An old result is grey until the program is run again, or has its text back. */
+function stale() {
+  const is = known.text !== null && known.text !== source();
+  $("panel-result").toggleAttribute("data-stale", is);
+  $("stale").hidden = !is;
 }
 
 /** What the editor knows of the text as it is. */
@@ -65,8 +49,10 @@ async function check() {
   const { diagnostics, definitions, stopped } = await server.ask({ do: "check", text });
   if (text !== source()) return;
   if (stopped) return status(stopped);
-  mark(view, diagnostics);
+  known.checked = diagnostics;
+  told();
   names(definitions);
+  entries(definitions);
   const errors = diagnostics.filter(({ severity }) => severity === 1).length;
   status(errors ? `${errors} ${errors > 1 ? "errors" : "error"}` : "");
   document.body.dataset.checked = errors ? "errors" : "ok";
@@ -76,53 +62,76 @@ const status = (text) => ($("status").textContent = text);
 
 // Results
 
-function table({ columns, rows, count }) {
-  const cells = (name, row) => row.map((cell) => make(name, {}, String(cell)));
-  const more = count > rows.length ? make("p", { class: "more" }, `${count} rows, the first ${rows.length} are shown`) : null;
-  const head = make("thead", {}, make("tr", {}, ...cells("th", columns)));
-  const body = make("tbody", {}, ...rows.map((row) => make("tr", {}, ...cells("td", row))));
-  return make("div", { class: "table" }, make("table", {}, head, body), more);
+/** The entries that can be run: what `main` is, or each constant, stands first. */
+function entries(definitions) {
+  const before = $("entry").value;
+  const runnable = definitions.filter((definition) => definition.runnable);
+  const first = runnable.some(({ name }) => name === "main") ? "main" : "all constants";
+  const names = runnable.map(({ name }) => name).filter((name) => name !== "main");
+  $("entry").replaceChildren(
+    make("option", { value: "" }, first),
+    ...names.map((name) => make("option", { value: name }, name)),
+  );
+  $("entry").value = names.includes(before) ? before : "";
+  $("entry").hidden = !names.length;
 }
 
-/** A plot as an image, so that nothing in it is run. */
-function picture({ name, alt, svg }) {
-  const image = make("img", { class: "drawing", alt, src: `data:image/svg+xml,${encodeURIComponent(svg)}` });
-  return make("figure", {}, name ? make("figcaption", {}, name) : null, make("div", { class: "canvas" }, image));
+/** Offers the plots of entries that did not run. */
+function offered(plots) {
+  if (!plots?.length) return null;
+  const show = (name) => () => {
+    $("entry").value = name;
+    run();
+  };
+  const buttons = plots.map((name) => make("button", { class: "plot", onclick: show(name) }, name));
+  return make("p", { class: "offered" }, plots.length > 1 ? "Plots: " : "A plot: ", ...buttons);
 }
 
-function value({ name, type, text, table: rows, pictures }) {
-  const title = make("h3", {}, name, make("span", { class: "type" }, ` : ${type}`));
-  return make("section", { class: "value" }, title, rows ? table(rows) : make("pre", {}, text), ...pictures.map(picture));
+/** What stands in place of a value that messages explain. */
+function explained(said) {
+  const errors = said.filter(({ severity }) => severity === "error").length;
+  if (!errors) return null;
+  const words = errors > 1 ? `${errors} errors stand` : "An error stands";
+  const look = () => $("messages").scrollIntoView({ block: "center", behavior: "smooth" });
+  return make("p", { class: "stopped" }, `${words} `, make("button", { class: "place", onclick: look }, "below the program"));
 }
 
 async function run() {
   select("result");
   const text = source();
+  const entry = $("entry").value;
   const output = $("result");
-  const told = make("pre", { class: "told" });
-  output.replaceChildren(make("p", { class: "hint" }, "Running …"), told);
+  const lines_told = make("pre", { class: "told" });
+  known.text = text;
+  known.run = known.checked;
+  stale();
+  output.replaceChildren(make("p", { class: "hint" }, "Running …"), lines_told);
   document.body.dataset.state = "running";
   $("stop").hidden = false;
   const start = performance.now();
   const tell = (line) => {
-    if (told.childNodes.length < 1000) told.append(`${line}\n`);
+    if (lines_told.childNodes.length < 1000) lines_told.append(`${line}\n`);
   };
-  const request = { do: "run", text, seconds: SECONDS, bytes: BYTES, room: output.clientWidth - 2 * BORDER };
-  const { values = [], messages: said = [], lines = [], stopped } = await runner.ask(request, { seconds: SECONDS + 5, tell });
+  const request = { do: "run", text, entry, seconds: SECONDS, bytes: BYTES, room: output.clientWidth - 2 * BORDER };
+  const answer = await runner.ask(request, { seconds: SECONDS + 5, tell });
+  const { values = [], messages: said = [], lines = [], plots, stopped } = answer;
   const seconds = (performance.now() - start) / 1000;
   $("stop").hidden = true;
   const nothing = !values.length && !said.length && !stopped;
   output.replaceChildren(
     ...[
       stopped ? make("p", { class: "stopped", role: "alert" }, stopped) : null,
-      messages(said),
+      explained(said),
       ...values.map(value),
       nothing ? make("p", { class: "hint" }, "The program checks. Define `main`, or any constant, to see a value.") : null,
+      offered(plots),
       lines.length ? make("pre", { class: "told" }, lines.join("\n")) : null,
     ].filter(Boolean),
   );
-  if (stopped && told.childNodes.length) output.append(told);
-  if (text === source() && said.length) mark(view, said);
+  if (stopped && lines_told.childNodes.length) output.append(lines_told);
+  if (!stopped) known.run = said;
+  told();
+  stale();
   status(`${seconds.toFixed(2)} s`);
   document.body.dataset.state = "done";
 }
@@ -156,8 +165,8 @@ async function remember() {
 function names(definitions) {
   const before = $("name").value;
   const shown = definitions.filter(({ name, type }) => type && !name.endsWith("_at"));
-  const functions = shown.filter(({ function: is }) => is);
-  const all = [...functions, ...shown.filter(({ function: is }) => !is)];
+  const functions = shown.filter(({ function: is, runnable }) => is && !runnable);
+  const all = [...functions, ...shown.filter((definition) => !functions.includes(definition))];
   $("name").replaceChildren(...all.map(({ name, type }) => make("option", { value: name, title: type }, name)));
   const wished = all.some(({ name }) => name === before) ? before : preferred(functions, definitions);
   if (wished) $("name").value = wished;
@@ -167,7 +176,8 @@ function names(definitions) {
 /** A function with a point of its own is there to be differentiated. */
 function preferred(functions, definitions) {
   const pointed = functions.filter(({ name }) => definitions.some((other) => other.name === `${name}_at`));
-  return (pointed[0] ?? functions.at(-1))?.name;
+  const differentiable = functions.filter((definition) => definition.differentiable);
+  return (pointed[0] ?? differentiable.at(-1) ?? functions.at(-1))?.name;
 }
 
 let asked = 0;
@@ -180,7 +190,7 @@ async function derivative() {
     return output.replaceChildren(make("p", { class: "hint" }, "Define a function to see its derivative."));
   }
   const request = { do: "show", text: source(), name: $("name").value, form, at: $("at").value };
-  const { text, graph, messages: said = [], stopped, error } = await server.ask(request);
+  const { text, graph, gradient: found, messages: said = [], stopped, error } = await server.ask(request);
   if (number !== asked) return;
   const failed = stopped ?? error;
   const code = text && make("pre", { class: "code" }, ...coloured(text));
@@ -188,8 +198,8 @@ async function derivative() {
   output.replaceChildren(
     ...[
       failed ? make("p", { class: "stopped", role: "alert" }, failed) : null,
-      messages(said),
-      make("p", { class: "hint caption" }, $("form").selectedOptions[0].title),
+      said.length ? messages(said, (place) => jump(view, place)) : null,
+      found ? gradient(found) : make("p", { class: "hint caption" }, $("form").selectedOptions[0].title),
       graph ? make("div", { class: "canvas" }, drawing(graph)) : null,
       large || null,
       code || null,
@@ -234,6 +244,8 @@ let quiet;
 function changed() {
   clearTimeout(quiet);
   document.body.dataset.checked = "";
+  stale();
+  opened();
   quiet = setTimeout(() => {
     check();
     remember();
@@ -242,8 +254,30 @@ function changed() {
 
 async function load(text) {
   replace(view, text);
-  $("result").replaceChildren();
+  $("entry").value = "";
   await Promise.all([check(), remember()]);
+}
+
+const programs = examples.flatMap((group) => group.programs);
+/** The example that is open, as it was or changed. */
+let example = null;
+
+/** The list shows the example that is open. */
+function opened() {
+  const text = source();
+  example = programs.find((program) => program.text === text) ?? example;
+  const same = example?.text === text;
+  $("examples").options[0].text = example && !same ? `${example.name}, changed` : "Examples";
+  $("examples").selectedIndex = same ? 1 + programs.indexOf(example) : 0;
+}
+
+/** Loads an example and runs it. */
+async function choose({ target }) {
+  // The list has the groups' programs in their order, behind its title.
+  const found = programs[target.selectedIndex - 1];
+  if (!found) return;
+  await load(found.text);
+  run();
 }
 
 async function main() {
@@ -251,8 +285,8 @@ async function main() {
     make("optgroup", { label: title }, ...programs.map(({ name }) => make("option", {}, name))),
   );
   $("examples").append(...groups);
-  const programs = examples.flatMap((group) => group.programs);
-  const text = (await program(location.hash)) ?? programs[0].text;
+  const given = await program(location.hash);
+  const text = given ?? programs[0].text;
   const key = (name, action) => ({ key: name, preventDefault: true, run: () => (action(), true) });
   view = editor({
     parent: $("editor"),
@@ -261,17 +295,15 @@ async function main() {
     ask: (method, params, text) => server.ask({ do: "lsp", method, params, text }),
     commands: [key("Mod-Enter", run), key("Shift-Alt-f", format)],
   });
-  if (location.hash && (await program(location.hash)) === null) status("the address holds no program that can be read");
+  opened();
+  if (location.hash && given === null) status("the address holds no program that can be read");
   tabs();
   $("run").addEventListener("click", run);
   $("stop").addEventListener("click", () => runner.stop("stopped"));
   $("format").addEventListener("click", format);
   $("share").addEventListener("click", share);
-  $("examples").addEventListener("change", ({ target }) => {
-    const found = programs.find(({ name }) => name === target.value);
-    if (found) load(found.text).then(() => view.focus());
-    target.selectedIndex = 0;
-  });
+  $("examples").addEventListener("change", choose);
+  $("entry").addEventListener("change", run);
   for (const id of ["name", "form", "at"]) $(id).addEventListener("change", derivative);
   addEventListener("hashchange", async () => {
     const text = await program(location.hash);
@@ -279,16 +311,19 @@ async function main() {
   });
   try {
     const { forms } = await server.ask({ do: "forms" });
-    const group = ({ title }) => (title.includes(": ") ? title.split(": ")[0] : "The compiler");
+    const groups = { gradient: "At a point", types: "The compiler", core: "The compiler" };
+    const group = ({ name, title }) => groups[name] ?? title.split(": ")[0];
     const label = ({ title }) => title.split(": ").at(-1);
     for (const title of new Set(forms.map(group))) {
       const members = forms.filter((form) => group(form) === title);
       const options = members.map((form) => make("option", { value: form.name, title: form.title }, label(form)));
       $("form").append(make("optgroup", { label: title }, ...options));
     }
-    $("form").value = "forward";
+    $("form").value = "gradient";
     await check();
     await runner.ready;
+    // A visitor sees what a program gives before pressing anything.
+    if (given === null && source() === text) return run();
   } catch (error) {
     status(`the engine does not start: ${error.message}`);
   }

@@ -41,6 +41,25 @@ test("every example runs to a value, without errors", () => {
   }
 });
 
+test("plots beside what is run are named, and an entry is run alone", () => {
+  const ask = engine();
+  const text = "import plot\ndef picture = plot.hline(1.0)\ndef a = 1\ndef f(x: Real) = plot.hline(x)\ndef main = 2.0\n";
+  const of = (entry) => ask({ do: "run", text, entry, seconds: 5, bytes: 1 << 28 });
+  const names = ({ values }) => values.map(({ name }) => name);
+  assert.deepEqual([names(of()), of().plots], [["main"], ["picture"]]);
+  assert.deepEqual([names(of("picture")), of("picture").plots], [["picture"], []]);
+  assert.equal(of("picture").values[0].pictures.length, 1);
+  assert.equal(of("none").messages[0].severity, "error");
+});
+
+test("words lead to entries as they do by `diffeo doc`", () => {
+  const ask = engine();
+  const names = (words) => ask({ do: "doc", words }).found.map(({ module, name }) => `${module}.${name}`);
+  assert.equal(names("least squares with bounds")[0], "optim.levenberg_marquardt_between");
+  assert.equal(names("linalg.solve")[0], "linalg.solve");
+  assert.deepEqual(names("zzzzzz"), []);
+});
+
 test("a run says what it prints, where it stops, and what a value is", () => {
   const told = [];
   const ask = engine(told);

@@ -36,6 +36,8 @@ pub struct Symbol {
     pub ty: Option<String>,
     /// Whether it is a definition with a Real both in what it takes and in what it gives.
     pub differentiable: bool,
+    /// Whether it is an entry point that needs no arguments: a constant that is data, or a function of `()`.
+    pub runnable: bool,
     /// The text of its `##` comment.
     pub doc: Option<String>,
     /// Where the name stands, and all of its definition.
@@ -366,6 +368,7 @@ impl Session {
                     kind,
                     ty: None,
                     differentiable: false,
+                    runnable: false,
                     doc,
                     spans: [ty.name.span, ty.span],
                 });
@@ -383,7 +386,12 @@ impl Session {
             Item::Def(item) => item.span,
             _ => def.span,
         };
-        let sides = match def.scheme.as_ref().map(|s| db.store.shallow(&s.ty)) {
+        let ty = def.scheme.as_ref().map(|s| db.store.shallow(&s.ty));
+        let runnable = match &ty {
+            Some(Ty::Fun(sides)) => matches!(db.store.shallow(&sides.0), Ty::Unit),
+            ty => ty.is_some(),
+        };
+        let sides = match ty {
             Some(Ty::Fun(sides)) if !db.is_constant(id) => Some(sides),
             _ => None,
         };
@@ -393,6 +401,7 @@ impl Session {
             ty: def.scheme.as_ref().map(|s| scheme(db, s)),
             differentiable: sides
                 .is_some_and(|sides| [&sides.0, &sides.1].iter().all(|ty| self.mentions_real(ty))),
+            runnable,
             doc: self.doc_of(id),
             spans: [def.span, whole],
         }
@@ -427,6 +436,7 @@ impl Session {
                         kind,
                         ty,
                         differentiable: false,
+                        runnable: false,
                         doc: None,
                         spans: nowhere,
                     });
@@ -443,6 +453,7 @@ impl Session {
                     kind,
                     ty: None,
                     differentiable: false,
+                    runnable: false,
                     doc: None,
                     spans: nowhere,
                 });
@@ -454,6 +465,7 @@ impl Session {
                     kind,
                     ty: None,
                     differentiable: false,
+                    runnable: false,
                     doc: None,
                     spans: nowhere,
                 });
@@ -465,6 +477,7 @@ impl Session {
                     kind,
                     ty: None,
                     differentiable: false,
+                    runnable: false,
                     doc: None,
                     spans: nowhere,
                 });

@@ -5,7 +5,7 @@ use crate::show;
 use diffeo_base::{Diagnostic, Severity};
 use diffeo_front::query::SymbolKind;
 use diffeo_front::{ModuleId, Session};
-use diffeo_ide::{Refusal, Server};
+use diffeo_ide::{docs, Refusal, Server};
 use serde_json::{json, Value};
 
 /// What a page calls a program.
@@ -18,9 +18,10 @@ const NAME: &str = "program.deo";
 /// | `lsp` | `method`, `params` of the Language Server Protocol | `result` or `error` |
 /// | `check` | | `diagnostics`, `definitions` |
 /// | `format` | | `text`, or null where the program has errors |
-/// | `run` | `seconds`, `bytes`; `room`, the width of pictures in pixels | `values`, `messages`, `lines` |
-/// | `show` | `name`, `form`, `at` | `text` or `graph`, `messages` |
+/// | `run` | `entry`, or none for `main`; `seconds`, `bytes`; `room`, the width of pictures in pixels | `values`, `messages`, `lines`; `plots`, the other entries that have some |
+/// | `show` | `name`, `form`, `at` | `text`, `graph` or `gradient`; `messages` |
 /// | `forms` | | `forms`: the forms of `show` |
+/// | `doc` | `words` | `found`: entries of the library and the language, as `diffeo doc WORDS` finds them |
 pub struct Engine {
     server: Server,
     /// The text that the server has.
@@ -49,6 +50,7 @@ impl Engine {
         let Some(text) = request["text"].as_str() else {
             return match request["do"].as_str() {
                 Some("forms") => json!({ "forms": show::forms() }),
+                Some("doc") => self.doc(request["words"].as_str().unwrap_or_default()),
                 _ => json!({ "error": "the request has no text" }),
             };
         };
@@ -87,7 +89,9 @@ impl Engine {
                     bytes: request["bytes"].as_u64().map_or(usize::MAX, |bytes| bytes as usize),
                 };
                 let room = request["room"].as_f64().unwrap_or(f64::INFINITY);
-                run::run(&mut session, module, self.host, bounds, room)
+                let entry = request["entry"].as_str().unwrap_or_default();
+                let asked = run::RunRequest { entry, bounds, room };
+                run::run(&mut session, module, self.host, &asked)
             }
             "show" => {
                 let (mut session, module) = self.loaded(text);
@@ -117,6 +121,19 @@ impl Engine {
         told.first().map_or(json!([]), |told| told["diagnostics"].clone())
     }
 
+    /// What the library and the language have for these words; a name that is known has its own entry first.
+    fn doc(&mut self, words: &str) -> Value {
+        let mut found = docs::named(&mut self.fresh, words.trim());
+        found.extend(docs::search(&mut self.fresh, words));
+        let mut all: Vec<Value> = Vec::new();
+        for entry in found.iter().map(docs::DocEntry::json) {
+            if !all.contains(&entry) {
+                all.push(entry);
+            }
+        }
+        json!({ "found": all })
+    }
+
     fn loaded(&self, text: &str) -> (Session, ModuleId) {
         let mut session = self.fresh.clone();
         let module = session.load_text(NAME, text);
@@ -130,7 +147,10 @@ fn definitions(session: &Session, module: ModuleId) -> Vec<Value> {
     let all = session.symbols(module).into_iter().filter(|s| s.kind != SymbolKind::Type);
     all.map(|s| {
         let function = s.kind == SymbolKind::Function;
-        json!({ "name": s.name.as_str(), "type": s.ty, "function": function })
+        json!({
+            "name": s.name.as_str(), "type": s.ty, "function": function,
+            "runnable": s.runnable, "differentiable": s.differentiable,
+        })
     })
     .collect()
 }

@@ -7,6 +7,7 @@
 //! | `pictures.rs` | the plots in values, drawn |
 //! | `table.rs` | values that are tables |
 //! | `show.rs` | a definition in the forms of the papers |
+//! | `gradient.rs` | value, gradient and check at a point |
 //! | `graph.rs` | a Delta as a graph, Figure 12 of Krawiec et al. |
 //! | `exports.rs` | the functions of the WebAssembly module |
 //!
@@ -17,6 +18,7 @@ mod engine;
 #[cfg(target_arch = "wasm32")]
 #[allow(unsafe_code)]
 mod exports;
+mod gradient;
 mod graph;
 mod pictures;
 mod run;

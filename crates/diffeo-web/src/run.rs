@@ -11,7 +11,7 @@ use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_front::query::SymbolKind;
 use diffeo_front::{Entry, ModuleId, Session};
-use diffeo_plot_values::show;
+use diffeo_plot_values::{may_hold, show};
 use serde_json::{json, Value as Json};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -70,25 +70,37 @@ pub(crate) fn options(host: Host, bounds: Bounds, start: f64) -> Options {
     Options { max_stack: STACK, limits, ..Options::default() }
 }
 
-/// Runs what a program defines. `room` is the width in pixels that pictures have.
+/// What a run is of.
+pub(crate) struct RunRequest<'a> {
+    /// The entry; empty for `main`, or each constant of a program without it.
+    pub entry: &'a str,
+    /// What the run may take.
+    pub bounds: Bounds,
+    /// The width in pixels that pictures have.
+    pub room: f64,
+}
+
+/// Runs what a program defines, and says which further entries have plots.
 pub(crate) fn run(
     session: &mut Session,
     module: ModuleId,
     host: Host,
-    bounds: Bounds,
-    room: f64,
+    request: &RunRequest<'_>,
 ) -> Json {
+    let RunRequest { entry, bounds, room } = *request;
     if session.has_errors() {
         let told = messages(session, module, &session.diagnostics());
         return json!({ "values": [], "messages": told, "lines": [] });
     }
     let mut said = session.take_diagnostics();
-    let constants: Vec<Name> = match session.definitions(module).iter().any(|n| *n == "main") {
-        true => vec![Name::new("main")],
-        false => {
+    let main = session.definitions(module).iter().any(|n| *n == "main");
+    let constants: Vec<Name> = match (entry, main) {
+        ("", true) => vec![Name::new("main")],
+        ("", false) => {
             let all = session.symbols(module).into_iter();
             all.filter(|s| s.kind == SymbolKind::Constant).map(|s| s.name).collect()
         }
+        (entry, _) => vec![Name::new(entry)],
     };
     let lines = Rc::new(RefCell::new(Vec::new()));
     let mut values = Vec::new();
@@ -145,7 +157,19 @@ pub(crate) fn run(
         }
     }
     let lines = lines.take();
-    json!({ "values": values, "messages": messages(session, module, &said), "lines": lines })
+    let said = messages(session, module, &said);
+    let plots = plots(session, module, &constants);
+    json!({ "values": values, "messages": said, "lines": lines, "plots": plots })
+}
+
+/// The entries beside these whose values may hold plots.
+fn plots(session: &mut Session, module: ModuleId, run: &[Name]) -> Vec<String> {
+    let all = session.symbols(module).into_iter().filter(|s| s.runnable);
+    let others: Vec<Name> = all.map(|s| s.name).filter(|name| !run.contains(name)).collect();
+    let entries = session.entries(module, &others);
+    session.take_diagnostics();
+    let holds = |entry: &&Entry| may_hold(result(entry), &entry.program.datas);
+    entries.iter().filter(holds).map(|entry| entry.name.to_string()).collect()
 }
 
 /// The type of a constant, or of what a function gives.

@@ -1,12 +1,12 @@
 //! A definition in the forms of the compiler and of the papers.
 
 use crate::engine::messages;
-use crate::graph;
 use crate::run::{options, Bounds, Host};
+use crate::{gradient, graph};
 use diffeo_base::Diagnostic;
 use diffeo_calculus::eval::Machine;
 use diffeo_calculus::value::Value;
-use diffeo_front::{Entry, ModuleId, Session};
+use diffeo_front::{Differentiable, Entry, ModuleId, Session};
 use diffeo_papers::definition::{self, Refused, ShownDefinition, Traced, Translation};
 use serde_json::{json, Value as Json};
 
@@ -21,7 +21,8 @@ pub(crate) struct ShowRequest<'a> {
 }
 
 /// The forms: name, title, whether a point is needed.
-const FORMS: [(&str, &str, Form); 14] = [
+const FORMS: [(&str, &str, Form); 15] = [
+    ("gradient", "Value, gradient, check", Form::Gradient),
     ("types", "Types", Form::Types),
     ("core", "Core, before differentiation", Form::Core),
     ("trace", "Abadi & Plotkin: the trace", Form::Trace(Traced::Function)),
@@ -56,6 +57,7 @@ const FORMS: [(&str, &str, Form); 14] = [
 
 #[derive(Clone, Copy)]
 enum Form {
+    Gradient,
     Types,
     Core,
     Trace(Traced),
@@ -68,7 +70,7 @@ const BOUNDS: Bounds = Bounds { seconds: 5.0, bytes: 256 << 20 };
 
 /// The forms, for a page to offer.
 pub(crate) fn forms() -> Vec<Json> {
-    let pointed = |form| matches!(form, Form::Trace(_) | Form::Graph);
+    let pointed = |form| matches!(form, Form::Gradient | Form::Trace(_) | Form::Graph);
     FORMS
         .iter()
         .map(|(name, title, form)| json!({ "name": name, "title": title, "point": pointed(*form) }))
@@ -106,6 +108,21 @@ fn made(
     session.take_diagnostics();
     let text = |text: String| json!({ "text": text, "messages": [] });
     match form {
+        Form::Gradient => {
+            let of = at_point(session, module, asked)?;
+            let of = found(session, of)?;
+            if let Some(refused) = of.without_reals() {
+                return Err(vec![refused]);
+            }
+            let mut machine =
+                Machine::new(of.entry.program.clone(), options(host, BOUNDS, (host.now)()));
+            let given = of.point.map(|point| machine.eval_global(point)).transpose();
+            let made = given.and_then(|given| gradient::gradient(&mut machine, &of, given));
+            match made.map_err(|error| vec![error.to_diagnostic()])? {
+                Some(gradient) => Ok(json!({ "gradient": gradient, "messages": [] })),
+                None => Err(vec![where_at(&of.entry)]),
+            }
+        }
         Form::Types => {
             let types = session.show_types(module, Some(asked.name));
             found(session, Some(text(types)))
@@ -117,7 +134,7 @@ fn made(
         Form::Program(by) => {
             let entry = match session.is_constant(module, asked.name) {
                 true => session.callable(module, asked.name),
-                false => at_point(session, module, asked)?.map(|(entry, _)| entry),
+                false => at_point(session, module, asked)?.map(|of| of.entry),
             };
             let entry = found(session, entry)?;
             let program =
@@ -151,14 +168,12 @@ fn found<T>(session: &mut Session, value: Option<T>) -> Result<T, Vec<Diagnostic
     }
 }
 
-/// A function, and the definition of the point in its program, if there is one.
-type AtPoint = Option<(Entry, Option<diffeo_calculus::term::GlobalId>)>;
-
+/// A function with the definition of the point, if there is one.
 fn at_point(
     session: &mut Session,
     module: ModuleId,
     asked: &ShowRequest<'_>,
-) -> Result<AtPoint, Vec<Diagnostic>> {
+) -> Result<Option<Differentiable>, Vec<Diagnostic>> {
     let own = format!("{}_at", asked.name);
     let point = if !asked.at.is_empty() {
         let given = session.expression(Some(module), asked.at);
@@ -167,8 +182,7 @@ fn at_point(
         let defined = session.definitions(module).iter().any(|n| *n == own.as_str());
         defined.then_some((module, own.as_str()))
     };
-    let function = session.differentiable(module, asked.name, point);
-    Ok(function.map(|f| (f.entry, f.point)))
+    Ok(session.differentiable(module, asked.name, point))
 }
 
 /// A function and the value of its point.
@@ -179,19 +193,22 @@ fn pointed(
     asked: &ShowRequest<'_>,
 ) -> Result<(Entry, Value), Vec<Diagnostic>> {
     let function = at_point(session, module, asked)?;
-    let (entry, point) = found(session, function)?;
-    let Some(point) = point else {
-        let name = &entry.name;
-        let message = format!("this form is that of a run: at which point of `{name}`?");
-        let help = format!("give it as an expression above, or define `def {name}_at = …`");
-        let takes = entry.interface.parameter.iter().map(|ty| format!("`{name}` takes {ty}"));
-        let mut d = Diagnostic::error("argument", entry.span, message).help(help);
-        d.notes.extend(takes);
-        return Err(vec![d]);
-    };
+    let Differentiable { entry, point, .. } = found(session, function)?;
+    let Some(point) = point else { return Err(vec![where_at(&entry)]) };
     let options = options(host, BOUNDS, (host.now)());
     let value = Machine::new(entry.program.clone(), options).eval_global(point);
     value.map(|value| (entry, value)).map_err(|error| vec![error.to_diagnostic()])
+}
+
+/// What is said where a point is needed and none is known.
+fn where_at(entry: &Entry) -> Diagnostic {
+    let name = &entry.name;
+    let message = format!("this form is that of a run: at which point of `{name}`?");
+    let help = format!("give it as an expression above, or define `def {name}_at = …`");
+    let takes = entry.interface.parameter.iter().map(|ty| format!("`{name}` takes {ty}"));
+    let mut d = Diagnostic::error("argument", entry.span, message).help(help);
+    d.notes.extend(takes);
+    d
 }
 
 fn of(entry: &Entry) -> ShownDefinition<'_> {

@@ -53,6 +53,82 @@ fn what_is_wrong_has_its_place() {
     assert_eq!(answer["lines"], json!([]));
 }
 
+#[test]
+fn an_entry_is_run_alone_and_other_plots_are_named() {
+    let text = "import plot\ndef picture = plot.hline(1.0)\ndef rows() = [picture]\ndef at(x: Real) = plot.hline(x)\ndef a = 1\ndef main = a\n";
+    let of = |entry: &str| ask(&json!({ "do": "run", "text": text, "entry": entry }));
+    let answer = of("");
+    assert_eq!(answer["values"][0]["name"], "main", "{answer}");
+    assert_eq!(answer["plots"], json!(["picture", "rows"]));
+    let answer = of("rows");
+    assert_eq!(answer["values"][0]["name"], "rows", "{answer}");
+    assert_eq!(drawn(&answer["values"][0], "</svg>"), ["0"]);
+    assert_eq!(answer["plots"], json!(["picture"]));
+    assert_eq!(of("nothing")["messages"][0]["code"], "unknown-entry");
+    let answer = ask(&json!({ "do": "check", "text": text }));
+    let all = answer["definitions"].as_array().expect("definitions");
+    let runnable = all.iter().filter(|d| d["runnable"] == true).map(|d| &d["name"]);
+    assert_eq!(runnable.collect::<Vec<_>>(), ["picture", "rows", "a", "main"]);
+}
+
+/// The gradient of a definition at a point.
+fn gradient(text: &str, name: &str, at: &str) -> Value {
+    ask(&json!({ "do": "show", "text": text, "name": name, "form": "gradient", "at": at }))
+}
+
+#[test]
+fn a_gradient_stands_beside_differences() {
+    let text =
+        "def f(x: Real, w: [2]Real) -> Real = x * exp(w[0]) * w[1]\ndef f_at = (2.0, [0.0, 3.0])\n";
+    let answer = gradient(text, "f", "");
+    let found = &answer["gradient"];
+    assert_eq!(found["value"], "6.0", "{answer}");
+    assert_eq!((&found["own"], &found["agrees"]), (&json!(true), &json!(true)), "{answer}");
+    let rows = found["rows"].as_array().expect("rows");
+    let named: Vec<(&str, f64)> = rows
+        .iter()
+        .map(|r| (r["name"].as_str().unwrap_or(""), r["derivatives"][0].as_f64().unwrap_or(0.0)))
+        .collect();
+    assert_eq!(named, [("x", 3.0), ("w[0]", 6.0), ("w[1]", 2.0)]);
+    assert!(found["differences"].as_f64().is_some_and(|far| far < 1e-9), "{answer}");
+    // A vector has a column for each of its numbers; a point that is not given is made up.
+    let answer = gradient("def f(x: Real) = [sq(x), sin(x)]\n", "f", "");
+    assert_eq!(answer["gradient"]["point"], "1.0", "{answer}");
+    assert_eq!(answer["gradient"]["own"], false);
+    assert_eq!(answer["gradient"]["outputs"], json!(["[0]", "[1]"]));
+    assert_eq!(answer["gradient"]["rows"][0]["derivatives"], json!([2.0, 1.0f64.cos()]));
+}
+
+#[test]
+fn a_gradient_that_differences_do_not_have_is_told() {
+    let wrong = "def f(x: Real) = with_derivative(sq, fn (x, dx) -> (sq(x), 3.0 * x * dx))(x)\n";
+    let answer = gradient(wrong, "f", "2.0");
+    assert_eq!(answer["gradient"]["agrees"], false, "{answer}");
+    let edge = "def f(x: Real) = if x < 1.0 then fail(\"below\") else x\n";
+    let answer = gradient(edge, "f", "1.0");
+    assert_eq!(answer["gradient"]["differences"], Value::Null, "{answer}");
+    assert_eq!(answer["gradient"]["rows"][0]["derivatives"], json!([1.0]));
+    // A point that cannot be made up, one that stops the program, and a function without Reals
+    let answer = gradient("def f(m: Maybe[Real]) = from_maybe(1.0, m)\n", "f", "");
+    let said = answer["messages"][0]["message"].as_str().unwrap_or_default();
+    assert!(said.starts_with("this form is that of a run: at which point of `f`?"), "{answer}");
+    let answer = gradient(edge, "f", "0.5");
+    assert_eq!(answer["messages"][0]["code"], "fail", "{answer}");
+    let answer = gradient("def f(n: Int) = n\n", "f", "1");
+    assert_eq!(answer["messages"][0]["severity"], "error", "{answer}");
+}
+
+#[test]
+fn words_lead_to_entries_of_the_library() {
+    let answer = ask(&json!({ "do": "doc", "words": "least squares with bounds" }));
+    let first = &answer["found"][0];
+    assert_eq!(
+        (&first["module"], &first["name"]),
+        (&json!("optim"), &json!("levenberg_marquardt_between"))
+    );
+    assert_eq!(ask(&json!({ "do": "doc", "words": "zzzzzz" }))["found"], json!([]));
+}
+
 /// The names of the pictures of a value, each of which has a text that is looked for.
 fn drawn(value: &Value, text: &str) -> Vec<String> {
     let pictures = value["pictures"].as_array().expect("pictures");
@@ -137,7 +213,9 @@ fn a_definition_is_checked_laid_out_and_asked_about() {
     let answer = ask(&json!({ "do": "check", "text": text }));
     assert_eq!(
         answer["definitions"][0],
-        json!({ "name": "f", "type": "Real -> Real", "function": true })
+        json!({
+            "name": "f", "type": "Real -> Real", "function": true, "runnable": false, "differentiable": true
+        })
     );
     let position = json!({ "position": { "line": 0, "character": 5 } });
     let answer = ask(
@@ -162,7 +240,11 @@ fn every_form_is_shown() {
         let request = json!({ "do": "show", "text": text, "name": "f", "form": form["name"] });
         let answer = ask(&request);
         assert_eq!(answer["messages"], json!([]), "{form}: {answer}");
-        assert!(answer["text"].as_str().is_some_and(|t| t.len() > 10), "{form}: {answer}");
+        let shown = match form["name"] == "gradient" {
+            true => answer["gradient"].is_object(),
+            false => answer["text"].as_str().is_some_and(|t| t.len() > 10),
+        };
+        assert!(shown, "{form}: {answer}");
     }
     let show = |form: &str, at: &str| {
         ask(
