@@ -3,7 +3,7 @@
 use crate::color::{named, NAMES};
 use crate::dates;
 use crate::draw::out_of_range;
-use crate::layout::{drawable, Layout};
+use crate::layout::{categories, drawable, shown_names, Layout};
 use crate::model::{Axis, Figure, Layer, Mark, Plot};
 use std::fmt;
 
@@ -24,6 +24,10 @@ pub enum Problem {
     DateRange(&'static str, f64, f64),
     /// Dates on an axis that has none, and why.
     Dates(&'static str, &'static str),
+    /// A range of which no name is: its ends, and how many names there are.
+    Names(f64, f64, usize),
+    /// Axes on which a unit cannot be as long as on the other, and why.
+    Equal(&'static str),
     /// The axis and its end, where a logarithmic scale has no place.
     LogRange(&'static str, f64),
     /// A heat map with two columns or rows at one place: the layer, "columns" or "rows", the axis and the number.
@@ -59,6 +63,13 @@ impl fmt::Display for Problem {
             ),
             Problem::Dates(axis, why) => {
                 write!(f, "the {axis} axis is to have dates, but {why}")
+            }
+            Problem::Names(low, high, count) => write!(
+                f,
+                "the x axis is to reach from {low} to {high}, but has {count} names, which count from 0"
+            ),
+            Problem::Equal(why) => {
+                write!(f, "a unit is to be as long on one axis as on the other, but {why}")
             }
             Problem::LogRange(axis, end) => write!(
                 f,
@@ -123,6 +134,20 @@ pub fn check(plot: &Plot) -> Result<(), Problem> {
         let bars = figure.layers.iter().any(|layer| matches!(layer.mark, Mark::Bars(..)));
         if bars && figure.x.dates {
             return Err(Problem::Dates("x", "has the names of bars"));
+        }
+        let count = categories(figure).len();
+        if count > 0 && shown_names(&figure.x, count).is_empty() {
+            return Err(Problem::Names(figure.x.low, figure.x.high, count));
+        }
+        if figure.equal && (bars || figure.x.dates) {
+            let why = match bars {
+                true => "the x axis has the names of bars",
+                false => "the x axis has dates",
+            };
+            return Err(Problem::Equal(why));
+        }
+        if figure.equal && figure.x.log != figure.y.log {
+            return Err(Problem::Equal("one of them is logarithmic"));
         }
         for (i, layer) in figure.layers.iter().enumerate() {
             if !layer.color.is_empty() && named(&layer.color).is_none() {

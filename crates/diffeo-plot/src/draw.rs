@@ -6,7 +6,7 @@ mod legend;
 mod marks;
 
 pub use axes::{angle_of_names, LONGEST};
-pub use legend::lines_of_name;
+pub use legend::{corner, lines_of_name};
 pub use marks::beyond;
 
 use crate::font;
@@ -138,17 +138,31 @@ fn draw(figure: &Figure, usual: (f64, f64)) -> Scene {
     let mut frame =
         PlotArea { left: MARGIN, top, width: width - 2.0 * MARGIN, height: height - top };
     let below = axes::below(&layout, &frame, width);
-    let height = grown(height, top + below + 0.5 * usual.1);
+    let height = grown(height, top + below + f64::max(0.5 * usual.1, axes::tall(&layout)));
+    let widest = title.iter().map(|line| font::width(line, TITLE)).fold(0.0, f64::max);
     let mut scene = Scene { width, height, shapes: Vec::new() };
     frame.height = (height - top - below).max(10.0);
-    let beside = axes::beside(&layout, &frame);
+    let beside = axes::beside(&layout, &frame, width);
     frame.left = beside;
     frame.width = (width - beside - MARGIN - legend.width).max(10.0);
+    if let Some(aspect) = layout.aspect() {
+        let (wide, high) = (frame.width, frame.height);
+        frame.width = wide.min(aspect * high).max(1.0);
+        frame.height = high.min(wide / aspect).max(1.0);
+        // A picture that does not say its size is as large as the frame needs.
+        if figure.width == 0 {
+            scene.width = (width - (wide - frame.width)).max((widest + 2.0 * MARGIN).min(width));
+        }
+        match figure.height {
+            0 => scene.height -= high - frame.height,
+            _ => frame.top += 0.5 * (high - frame.height),
+        }
+    }
     axes::grid(&mut scene, &layout, &frame);
     marks::draw(&mut scene, &layout, &frame);
     axes::draw(&mut scene, &layout, &frame);
     legend.draw(&mut scene, &layout, &frame);
-    let widest = title.iter().map(|line| font::width(line, TITLE)).fold(0.0, f64::max);
+    let width = scene.width;
     let half = 0.5 * widest + MARGIN;
     let middle = frame.x(0.5).clamp(half.min(0.5 * width), (width - half).max(0.5 * width));
     for (i, line) in title.iter().enumerate() {
@@ -165,7 +179,8 @@ pub fn height(layout: &Layout<'_>, (width, height): (f64, f64)) -> f64 {
     let legend = legend::Legend::new(layout, (width, height));
     let frame = PlotArea { left: MARGIN, top: MARGIN, width: width - 2.0 * MARGIN, height };
     let below = axes::below(layout, &frame, width);
-    let needed = (legend.height + 4.0 * MARGIN).max(below + 0.5 * height + 2.0 * MARGIN);
+    let needed = (legend.height + 4.0 * MARGIN)
+        .max(below + f64::max(0.5 * height, axes::tall(layout)) + 2.0 * MARGIN);
     height.max(needed.min(TALLEST).ceil())
 }
 

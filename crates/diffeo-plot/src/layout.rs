@@ -9,7 +9,8 @@ pub use forms::MarkForm;
 pub use scale::{drawable, edges, Scale};
 
 use crate::color::{self, Color, INK, RULE};
-use crate::model::{Figure, Layer, Mark};
+use crate::model::{Axis, Figure, Layer, Mark};
+use crate::ticks::Tick;
 use scale::Extent;
 
 /// A figure ready to be drawn.
@@ -31,30 +32,46 @@ pub struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     pub fn new(figure: &'a Figure) -> Layout<'a> {
-        let categories = categories(figure);
+        let all = categories(figure);
+        let shown = shown_names(&figure.x, all.len());
+        let categories: Vec<&str> = all[shown].to_vec();
         let (mut x, mut y) = (Extent::new(figure.x.log), Extent::new(figure.y.log));
         let mut values = Extent::new(false);
         for layer in &figure.layers {
             reach(&layer.mark, &mut x, &mut y, &mut values);
         }
         let empty = x.is_empty() && y.is_empty();
+        let mut of_x = figure.x.clone();
         if !categories.is_empty() {
             x.exactly(-0.5, categories.len() as f64 - 0.5);
+            // The range chose among the names.
+            (of_x.low, of_x.high) = (f64::NAN, f64::NAN);
+        }
+        for (axis, extent) in [(&figure.x, &mut x), (&figure.y, &mut y)] {
+            if !axis.names.is_empty() && !extent.is_empty() {
+                extent.take_edge(-0.5);
+                extent.take_edge(axis.names.len() as f64 - 0.5);
+            }
         }
         let data = [&x, &y].map(|extent| (extent.low, extent.high));
-        let (mut x, y) = (x.scale(&figure.x), y.scale(&figure.y));
+        let (mut x, y) = (x.scale(&of_x), y.scale(&figure.y));
         x.dates &= categories.is_empty();
         let values = (!values.is_empty()).then_some((values.low, values.high));
         let mut layout =
             Layout { figure, x, y, categories, layers: Vec::new(), values, data, empty };
         let mut taken = 0;
+        let own = |layer: &Layer| match layer.mark {
+            Mark::Texts(..) => Some(INK),
+            Mark::Horizontal(_) | Mark::Vertical(_) => Some(RULE),
+            _ => None,
+        };
         for (i, layer) in figure.layers.iter().enumerate() {
-            let own = match layer.mark {
-                Mark::Texts(..) => Some(INK),
-                Mark::Horizontal(_) | Mark::Vertical(_) => Some(RULE),
-                _ => None,
-            };
-            let color = color::named(&layer.color).or(own).unwrap_or_else(|| {
+            // Layers of one name belong together: they have one colour, and one entry in the legend.
+            let same = layout.layers.iter().find(|(_, known, _)| {
+                !layer.name.is_empty() && known.name == layer.name && own(known).is_none()
+            });
+            let same = same.map(|(color, ..)| *color);
+            let color = color::named(&layer.color).or(own(layer)).or(same).unwrap_or_else(|| {
                 taken += 1;
                 color::palette(taken - 1)
             });
@@ -62,6 +79,37 @@ impl<'a> Layout<'a> {
             layout.layers.push((color, layer, form));
         }
         layout
+    }
+
+    /// About so many ticks of an axis; those of one with names are its names.
+    pub fn ticks(&self, on_x: bool, wanted: usize) -> Vec<Tick> {
+        let (axis, scale) = match on_x {
+            true => (&self.figure.x, &self.x),
+            false => (&self.figure.y, &self.y),
+        };
+        if axis.names.is_empty() {
+            return scale.ticks(wanted);
+        }
+        let all = axis.names.iter().enumerate();
+        let tick = |(i, name): (usize, &String)| Some((scale.at(i as f64)?, name.clone()));
+        all.filter_map(tick).filter(|(at, _)| (0.0..=1.0).contains(at)).collect()
+    }
+
+    /// The names along the x axis with their places: those of bars, or those of an axis with names.
+    pub fn names(&self) -> Vec<Tick> {
+        let bars = self.categories.iter().enumerate();
+        let bars = bars.filter_map(|(i, name)| Some((self.x.at(i as f64)?, name.to_string())));
+        match (self.categories.is_empty(), self.figure.x.names.is_empty()) {
+            (false, _) => bars.collect(),
+            (true, false) => self.ticks(true, 0),
+            (true, true) => Vec::new(),
+        }
+    }
+
+    /// How much wider than high the frame is in which a unit is as long on one axis as on the other.
+    pub fn aspect(&self) -> Option<f64> {
+        let aspect = self.x.length() / self.y.length();
+        (self.figure.equal && aspect.is_finite() && aspect > 0.0).then_some(aspect)
     }
 
     /// The layers that the legend names, each name once.
@@ -77,8 +125,19 @@ impl<'a> Layout<'a> {
     }
 }
 
+/// Those of so many names that the range of an axis shows: from the first to the last number, counted from 0.
+pub fn shown_names(axis: &Axis, count: usize) -> std::ops::Range<usize> {
+    let last = count as f64 - 1.0;
+    let low = if axis.low.is_nan() { 0.0 } else { axis.low.ceil().max(0.0) };
+    let high = if axis.high.is_nan() { last } else { axis.high.floor().min(last) };
+    match low <= high {
+        true => low as usize..high as usize + 1,
+        false => 0..0,
+    }
+}
+
 /// The names of all bars, each once, in the order in which they come.
-fn categories(figure: &Figure) -> Vec<&str> {
+pub fn categories(figure: &Figure) -> Vec<&str> {
     let mut known = std::collections::HashSet::new();
     let mut out = Vec::new();
     for layer in &figure.layers {

@@ -32,6 +32,12 @@ pub struct Figure {
     pub width: usize,
     /// In pixels; 0 for the usual one.
     pub height: usize,
+    /// Whether a unit is as long on one axis as on the other.
+    pub equal: bool,
+    /// Whether the legend stands within the axes.
+    pub inside: bool,
+    /// Whether the colours of heat maps have no bar with numbers.
+    pub without_bar: bool,
 }
 
 /// An axis.
@@ -49,6 +55,8 @@ pub struct Axis {
     pub backwards: bool,
     /// Whether its numbers are times: seconds since 1970 in UTC.
     pub dates: bool,
+    /// Names at 0, 1, 2 … in place of numbers, if there are some.
+    pub names: Vec<String>,
 }
 
 impl Default for Axis {
@@ -60,6 +68,7 @@ impl Default for Axis {
             high: f64::NAN,
             backwards: false,
             dates: false,
+            names: Vec::new(),
         }
     }
 }

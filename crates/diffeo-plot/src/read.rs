@@ -34,6 +34,9 @@ pub fn read(value: &impl PlotSource) -> Option<Plot> {
             y: axis(&figure.field("y")?)?,
             width: size(&figure.field("width")?)?,
             height: size(&figure.field("height")?)?,
+            equal: figure.field("equal")?.bool()?,
+            inside: figure.field("inside")?.bool()?,
+            without_bar: figure.field("without_bar")?.bool()?,
         })),
         ("Grid", [title, columns, plots]) => Some(Plot::Grid {
             title: title.text()?,
@@ -61,6 +64,7 @@ fn axis(value: &impl PlotSource) -> Option<Axis> {
         high: end(&value.field("high")?)?,
         backwards: value.field("backwards")?.bool()?,
         dates: value.field("dates")?.bool()?,
+        names: texts(&value.field("names")?)?,
     })
 }
 

@@ -23,6 +23,9 @@ pub struct Style {
 /// How many lines the names of bars take at most.
 const NAMES: usize = 4;
 
+/// How many names beside the y axis have a line each.
+const NAMED: usize = 40;
+
 /// Narrower ones show nothing.
 const LEAST: usize = 30;
 
@@ -76,11 +79,19 @@ struct Drawing<'a> {
 impl<'a> Drawing<'a> {
     fn new(figure: &'a Figure, style: Style) -> Drawing<'a> {
         let width = style.width.max(LEAST);
-        let rows = (width / 4).clamp(8, 20);
         let layout = Layout::new(figure);
-        let left = layout.y.ticks((rows / 4).max(2));
+        let rows = (width / 4).clamp(8, 20).max(figure.y.names.len().min(NAMED));
+        let mut left = layout.ticks(false, (rows / 4).max(2));
+        if !figure.y.names.is_empty() {
+            left.iter_mut().for_each(|(_, name)| *name = cut(&printable(name), width / 2));
+        }
         let margin = left.iter().map(|(_, text)| count(text)).max().unwrap_or(0).min(width / 2);
-        let columns = width - margin - 3;
+        let (mut columns, mut rows) = (width - margin - 3, rows);
+        if let Some(aspect) = layout.aspect() {
+            // A character is twice as high as wide.
+            columns = ((2.0 * aspect * rows as f64) as usize).clamp(1, columns);
+            rows = ((columns as f64 / (2.0 * aspect)) as usize).clamp(1, rows);
+        }
         let cells = vec![TerminalCell::default(); columns * rows];
         let notice = notice(&layout);
         let mut drawing = Drawing { layout, style, columns, rows, left, margin, cells, notice };
@@ -364,7 +375,7 @@ impl<'a> Drawing<'a> {
     fn below(&self, out: &mut String) {
         let within = |(at, _): &(f64, String)| (-1e-9..=1.0 + 1e-9).contains(at);
         let column = |at: f64| self.cell((at.clamp(0.0, 1.0), 0.0)).0;
-        let texts: Vec<(usize, Vec<char>)> = match self.layout.categories.as_slice() {
+        let texts: Vec<(usize, Vec<char>)> = match self.layout.names().as_slice() {
             [] => {
                 let ticks = self.ticks();
                 ticks
@@ -374,10 +385,8 @@ impl<'a> Drawing<'a> {
                     .collect()
             }
             names => {
-                let place = |(i, name): (usize, &&str)| {
-                    Some((self.layout.x.at(i as f64)?, cut(&printable(name), self.columns)))
-                };
-                let all = names.iter().enumerate().filter_map(place).filter(within);
+                let all = names.iter().filter(|tick| within(tick));
+                let all = all.map(|(at, name)| (*at, cut(&printable(name), self.columns)));
                 all.map(|(at, text)| (column(at), cells(&text))).collect()
             }
         };
@@ -433,7 +442,7 @@ impl<'a> Drawing<'a> {
     /// have as many lines as they need to be whole, up to [`NAMES`]; where these are too few, they are cut, or some are left
     /// out, as numbers are.
     fn placed(&self, texts: Vec<(usize, Vec<char>)>) -> Vec<(usize, usize, usize, Vec<char>)> {
-        let names = !self.layout.categories.is_empty();
+        let names = !self.layout.names().is_empty();
         // A text may reach beyond the axis by one.
         let whole = fitted(&texts, if names { NAMES } else { 1 }, self.columns + 1);
         if !names || whole.len() == texts.len() {

@@ -1,11 +1,17 @@
 //! Round numbers along an axis, and how they are written.
 
+/// Numbers that differ in this digit of the mantissa at the earliest are written as what they are beyond the first.
+const OFFSET: usize = 5;
+
 /// A place on an axis and its text.
 pub type Tick = (f64, String);
 
 /// Ticks from `low` to `high`, about `wanted` of them, at multiples of 1, 2 or 5 times a power of ten.
 pub fn linear(low: f64, high: f64, wanted: usize) -> Vec<Tick> {
-    let step = round_step((high - low) / wanted.max(1) as f64);
+    // A step is two to four of the distances between numbers of this size.
+    let largest = low.abs().max(high.abs());
+    let apart = largest * f64::EPSILON;
+    let step = round_step(f64::max((high - low) / wanted.max(1) as f64, 2.0 * apart));
     let first = (low / step).ceil();
     let places: Vec<f64> = (0..=4 * wanted + 4)
         .map(|i| (first + i as f64) * step)
@@ -13,6 +19,9 @@ pub fn linear(low: f64, high: f64, wanted: usize) -> Vec<Tick> {
         // What is left of a subtraction is 0.
         .map(|at| if at.abs() < 1e-9 * step { 0.0 } else { at })
         .collect();
+    // Multiples of a step that is below what numbers of this size tell apart
+    let mut places = places;
+    places.dedup();
     written(places, step)
 }
 
@@ -46,7 +55,15 @@ fn written(places: Vec<f64>, step: f64) -> Vec<Tick> {
             scientific(mantissa, exponent.parse().unwrap_or(0))
         }
     };
-    places.iter().map(|x| (*x, text(*x))).collect()
+    let [first, rest @ ..] = &places[..] else { return Vec::new() };
+    if digits < OFFSET || rest.is_empty() || places.contains(&0.0) {
+        return places.iter().map(|x| (*x, text(*x))).collect();
+    }
+    // What the others are beyond the first, in whole steps: a difference would have the rounding of both.
+    let beyond: Vec<f64> = rest.iter().map(|x| ((x - first) / step).round() * step).collect();
+    let beyond = written(beyond, step).into_iter().map(|(_, text)| format!("+{text}"));
+    let others = rest.iter().copied().zip(beyond);
+    std::iter::once((*first, text(*first))).chain(others).collect()
 }
 
 /// `2×10⁵`
@@ -124,7 +141,7 @@ mod tests {
         assert_eq!(texts(linear(-12.0, 31.0, 5)), "−10 0 10 20 30");
         assert_eq!(texts(linear(0.0, 3e6, 4)), "0 10⁶ 2×10⁶ 3×10⁶");
         assert_eq!(texts(linear(0.0, 2.2e-7, 4)), "0 5×10⁻⁸ 10⁻⁷ 1.5×10⁻⁷ 2×10⁻⁷");
-        assert_eq!(texts(linear(1e9, 1e9 + 2.0, 2)), "10⁹ 1.000000001×10⁹ 1.000000002×10⁹");
+        assert_eq!(texts(linear(1e9, 1e9 + 2.0, 2)), "10⁹ +1 +2");
         assert_eq!(texts(linear(-1e300, 1e300, 4)), "−10³⁰⁰ −5×10²⁹⁹ 0 5×10²⁹⁹ 10³⁰⁰");
     }
 

@@ -7,13 +7,17 @@
 use crate::color::Color;
 use crate::draw::{beyond, clip};
 use crate::font;
-use crate::layout::{drawable, edges, Layout, MarkForm, Scale};
+use crate::layout::{drawable, edges, shown_names, Layout, MarkForm, Scale};
 use crate::model::{Axis, Figure, Layer, Mark, Plot};
 use serde_json::{json, Map, Value};
 
 /// The size of a title, and how many lines it has at most.
 const TITLE: f64 = 13.0;
 const LINES: usize = 4;
+
+/// Around the frame of a figure with equal axes, and how large its legend is within it, about.
+const AROUND: f64 = 60.0;
+const INSIDE: (f64, f64) = (0.25, 0.25);
 
 /// The schema that a specification names.
 const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
@@ -24,9 +28,11 @@ pub fn vega_lite(plot: &Plot) -> Value {
     spec.insert("$schema".to_string(), json!(SCHEMA));
     match plot {
         Plot::Plot(figure) => {
-            spec.insert("autosize".to_string(), json!({"type": "fit", "contains": "padding"}));
+            if !figure.equal {
+                spec.insert("autosize".to_string(), json!({"type": "fit", "contains": "padding"}));
+            }
             spec.extend(unit(figure, (640, 400)));
-            if figure.height == 0 {
+            if figure.height == 0 && !figure.equal {
                 let height = crate::draw::height(&Layout::new(figure), (width(figure), 400.0));
                 spec.insert("height".to_string(), json!(height as usize));
             }
@@ -78,7 +84,13 @@ fn titled(spec: &mut Map<String, Value>, title: &str, width: usize) {
 fn unit(figure: &Figure, usual: (usize, usize)) -> Map<String, Value> {
     let layout = Layout::new(figure);
     let size = |own: usize, usual: usize| if own == 0 { usual } else { own };
-    let size = (size(figure.width, usual.0), size(figure.height, usual.1));
+    let mut size = (size(figure.width, usual.0), size(figure.height, usual.1));
+    if let Some(aspect) = layout.aspect() {
+        // The frame alone has this size, without what is around it.
+        let (wide, high) = ((size.0 as f64 - AROUND).max(50.0), (size.1 as f64 - AROUND).max(50.0));
+        size =
+            (wide.min(aspect * high).max(1.0) as usize, high.min(wide / aspect).max(1.0) as usize);
+    }
     let mut spec = Map::new();
     titled(&mut spec, &figure.title, size.0);
     spec.insert("width".to_string(), json!(size.0));
@@ -168,10 +180,38 @@ impl<'a> Axes<'a> {
         if let (true, Some(format)) = (scale.dates, format) {
             look["format"] = json!(format);
         }
+        self.name_ticks(on_x, ticks, &mut look);
         json!({
             "type": if scale.dates { "temporal" } else { "quantitative" },
             "scale": all, "title": label(axis), "axis": look, key: of
         })
+    }
+
+    /// Gives ticks their texts where these are no numbers that Vega would write so: names, and what large numbers are
+    /// beyond the first.
+    fn name_ticks(&self, on_x: bool, wanted: usize, look: &mut Value) {
+        let (axis, scale) = self.axis_of(on_x);
+        let ticks: Vec<(f64, String)> = match axis.names.is_empty() {
+            false => {
+                let shown = shown_names(axis, axis.names.len());
+                shown.map(|i| (i as f64, axis.names[i].clone())).collect()
+            }
+            true => match scale.offset_ticks(wanted) {
+                Some(ticks) => ticks,
+                None => return,
+            },
+        };
+        let (places, texts): (Vec<f64>, Vec<String>) = ticks.into_iter().unzip();
+        look["labelExpr"] =
+            json!(format!("{}[indexof({}, datum.value)]", json!(texts), json!(places)));
+        look["values"] = json!(places);
+        if !axis.names.is_empty() {
+            look["labelLimit"] = json!(1.25 * crate::draw::LONGEST);
+            let widest = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+            if on_x && widest * texts.len() * 7 > self.size.0 {
+                look["labelAngle"] = json!(-35);
+            }
+        }
     }
 
     /// A number as the specification has it: times in milliseconds.
@@ -255,6 +295,12 @@ impl<'a> Axes<'a> {
                 if let Some(legend) = self.long_names() {
                     encoding["color"]["legend"] = legend;
                 }
+                if self.layout.figure.inside {
+                    let [right, up] = crate::draw::corner(self.layout, INSIDE);
+                    let (side, end) =
+                        (if right { "right" } else { "left" }, if up { "top" } else { "bottom" });
+                    encoding["color"]["legend"]["orient"] = json!(format!("{end}-{side}"));
+                }
             }
             encoding
         };
@@ -290,6 +336,7 @@ impl<'a> Axes<'a> {
                 let rows: Vec<Value> = names
                     .iter()
                     .zip(heights)
+                    .filter(|(name, _)| self.layout.categories.contains(&name.as_str()))
                     .map(|(name, h)| json!({"x": name, "y": self.place(false, *h)}))
                     .collect();
                 let mut encoding = json!({
@@ -506,6 +553,9 @@ impl<'a> Axes<'a> {
             }
             Some((low, high)) => fill["scale"]["domain"] = json!([low, high]),
             None => {}
+        }
+        if figure.without_bar {
+            fill["legend"] = Value::Null;
         }
         json!({
             "data": {"values": out},

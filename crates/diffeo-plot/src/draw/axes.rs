@@ -26,7 +26,8 @@ struct Bottom {
 }
 
 fn bottom(layout: &Layout<'_>, width: f64) -> Bottom {
-    if layout.categories.is_empty() {
+    let names = layout.names();
+    if names.is_empty() {
         let mut wanted = ((width / APART.0) as usize).clamp(2, 12);
         loop {
             let ticks = layout.x.ticks(wanted);
@@ -38,14 +39,14 @@ fn bottom(layout: &Layout<'_>, width: f64) -> Bottom {
             wanted -= 1;
         }
     }
-    let names = &layout.categories;
     let room = width / names.len() as f64;
-    let widest = names.iter().map(|name| font::width(name, SMALL)).fold(0.0, f64::max);
-    // In a picture of a given height the names take less than a half.
+    let widest = names.iter().map(|(_, name)| font::width(name, SMALL)).fold(0.0, f64::max);
+    // In a picture of a given height the names take less than a half, and in a narrow one they leave room beside them.
     let longest = match layout.figure.height {
-        0 => LONGEST,
-        height => (0.46 * height as f64).clamp(LONG, LONGEST),
+        0 => LONGEST.min(width),
+        height => (0.46 * height as f64).min(width),
     };
+    let longest = longest.clamp(LONG, LONGEST);
     let (angle, most) = match widest {
         _ if widest + 8.0 <= room => (0.0, widest),
         _ if widest <= LONG || longest == LONG => (SLANT, LONG),
@@ -54,8 +55,8 @@ fn bottom(layout: &Layout<'_>, width: f64) -> Bottom {
     let short = |name: &str| font::shortened(name, SMALL, most);
     // Of very many names some are shown.
     let every = ((1.4 * SMALL / room).ceil() as usize).max(1);
-    let tick = |(i, name): (usize, &&str)| Some((layout.x.at(i as f64)?, short(name)));
-    Bottom { ticks: names.iter().enumerate().step_by(every).filter_map(tick).collect(), angle }
+    let ticks = names.iter().step_by(every).map(|(at, name)| (*at, short(name)));
+    Bottom { ticks: ticks.collect(), angle }
 }
 
 /// Whether texts do not touch one another; those at the ends move into the picture, of which the axis takes less than all.
@@ -74,8 +75,27 @@ pub fn angle_of_names(layout: &Layout<'_>, width: f64) -> f64 {
     bottom(layout, width.max(10.0)).angle
 }
 
-fn left(layout: &Layout<'_>, height: f64) -> Vec<(f64, String)> {
-    layout.y.ticks(((height / APART.1) as usize).clamp(2, 10))
+/// The part of the picture's width that names beside the y axis take at most.
+const SIDE: f64 = 0.42;
+
+/// How high a name beside the y axis is.
+const LINE: f64 = 1.5 * SMALL;
+
+/// The ticks of the y axis in a picture of this width.
+fn left(layout: &Layout<'_>, height: f64, width: f64) -> Vec<(f64, String)> {
+    let ticks = layout.ticks(false, ((height / APART.1) as usize).clamp(2, 10));
+    if layout.figure.y.names.is_empty() {
+        return ticks;
+    }
+    // Of names that have no room above one another some are shown.
+    let every = (ticks.len() as f64 * LINE / height.max(LINE)).ceil().max(1.0) as usize;
+    let short = |(at, name): (f64, String)| (at, font::shortened(&name, SMALL, SIDE * width));
+    ticks.into_iter().step_by(every).map(short).collect()
+}
+
+/// The height that the names beside the y axis need.
+pub fn tall(layout: &Layout<'_>) -> f64 {
+    layout.ticks(false, 0).len() as f64 * if layout.figure.y.names.is_empty() { 0.0 } else { LINE }
 }
 
 /// The height that the x axis needs below the frame.
@@ -89,8 +109,8 @@ pub fn below(layout: &Layout<'_>, frame: &PlotArea, width: f64) -> f64 {
 }
 
 /// Where the frame begins beside the y axis.
-pub fn beside(layout: &Layout<'_>, frame: &PlotArea) -> f64 {
-    let ticks = left(layout, frame.height);
+pub fn beside(layout: &Layout<'_>, frame: &PlotArea, width: f64) -> f64 {
+    let ticks = left(layout, frame.height, width);
     let widest = ticks.iter().map(|(_, text)| font::width(text, SMALL)).fold(0.0, f64::max);
     let label = if layout.figure.y.label.is_empty() { 0.0 } else { LABEL + 8.0 };
     let left = MARGIN + label + widest + GAP;
@@ -110,7 +130,7 @@ pub fn grid(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
             scene.line((frame.x(at), frame.y(0.0)), (frame.x(at), frame.y(1.0)), FAINT, 1.0);
         }
     }
-    for (at, _) in left(layout, frame.height) {
+    for (at, _) in left(layout, frame.height, scene.width) {
         scene.line((frame.x(0.0), frame.y(at)), (frame.x(1.0), frame.y(at)), FAINT, 1.0);
     }
 }
@@ -142,7 +162,7 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
             }
         }
     }
-    for (at, text) in left(layout, frame.height) {
+    for (at, text) in left(layout, frame.height, scene.width) {
         let at = frame.y(at);
         scene.line((low.0 - 4.0, at), (low.0, at), AXIS, 1.0);
         scene.text((low.0 - GAP, at + 0.36 * SMALL), &text, SMALL, Anchor::End);

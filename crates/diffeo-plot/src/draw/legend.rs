@@ -1,12 +1,13 @@
 //! The legend, and the colours of a heat map with their numbers, to the right of the frame.
 
+use super::clip::holds;
 use super::marks::{is_rule, BAND, DISC, LINE};
 use super::{PlotArea, MARGIN, SMALL};
-use crate::color::{viridis, Color, LEVELS};
+use crate::color::{viridis, Color, LEVELS, WHITE};
 use crate::font;
 use crate::layout::{Layout, MarkForm};
 use crate::model::{Layer, Mark};
-use crate::scene::{Anchor, Scene, Shape};
+use crate::scene::{Anchor, Point, Scene, Shape};
 use crate::ticks;
 
 const SAMPLE: f64 = 22.0;
@@ -27,6 +28,10 @@ fn height_of(lines: &[String]) -> f64 {
     ROW + lines.len().saturating_sub(1) as f64 * NEXT
 }
 
+/// Around a legend within the frame, and how many places of a line across are looked at for one.
+const PAD: f64 = 8.0;
+const STEPS: f64 = 50.0;
+
 /// How many colours are shown beside a heat map.
 const STRIPES: usize = 32;
 
@@ -35,6 +40,8 @@ pub struct Legend<'a> {
     entries: Vec<(Vec<String>, Color, &'a Layer)>,
     /// The numbers beside the colours of heat maps, at parts of their height.
     numbers: Vec<(f64, String)>,
+    /// How wide and high the names are that stand within the frame, if they do.
+    inside: Option<(f64, f64)>,
     /// How much of the picture it takes.
     pub width: f64,
     /// How high all names are.
@@ -48,7 +55,8 @@ impl<'a> Legend<'a> {
         let entries: Vec<(Vec<String>, Color, &Layer)> =
             layout.legend().into_iter().map(|(name, c, layer)| (lines(name), c, layer)).collect();
         let tall = entries.iter().map(|(lines, ..)| height_of(lines)).sum();
-        let numbers = match layout.values {
+        let values = layout.values.filter(|_| !layout.figure.without_bar);
+        let numbers = match values {
             Some((low, high)) if high - low > 1e-12 * low.abs().max(high.abs()) => {
                 let part = |v: f64| (v - low) / (high - low);
                 ticks::linear(low, high, wanted)
@@ -70,7 +78,11 @@ impl<'a> Legend<'a> {
             0 => 0.0,
             _ => BAR + 8.0 + widest(&mut numbers.iter().map(|(_, text)| text)) + MARGIN,
         };
-        Legend { entries, numbers, width: names + colors, height: tall }
+        let inside = layout.figure.inside && !entries.is_empty();
+        let beside = if inside { 0.0 } else { names };
+        let needed = if inside { 0.0 } else { tall };
+        let inside = inside.then_some((names - MARGIN, tall));
+        Legend { entries, numbers, inside, width: beside + colors, height: needed }
     }
 
     pub fn draw(&self, scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
@@ -91,13 +103,23 @@ impl<'a> Legend<'a> {
             }
             left += BAR + 8.0 + widest + MARGIN;
         }
-        let mut y = frame.top + 8.0;
+        let (mut y, mut end) = (frame.top + 8.0, scene.height);
+        let mut all_fit = frame.top + self.height <= scene.height;
+        if let Some((width, height)) = self.inside {
+            let (wide, high) = (width + 2.0 * PAD, height.min(frame.height) + PAD);
+            let [right, up] = corner(layout, (wide / frame.width, high / frame.height));
+            let x = if right { frame.x(1.0) - wide - PAD } else { frame.x(0.0) + PAD };
+            let top = if up { frame.y(1.0) + PAD } else { frame.y(0.0) - high - PAD };
+            let area = vec![(x, top), (x + wide, top), (x + wide, top + high), (x, top + high)];
+            scene.shapes.push(Shape::Areas { areas: vec![area], color: WHITE, opacity: 0.85 });
+            (left, y, end) = (x + PAD, top + 0.5 * ROW + 0.5 * PAD, top + high);
+            all_fit = height <= frame.height;
+        }
         let left_of_text = left + SAMPLE + 6.0;
-        let all_fit = frame.top + self.height <= scene.height;
         for (i, (lines, color, layer)) in self.entries.iter().enumerate() {
             // The last line is for how many there are besides.
             let more = if all_fit { 0.0 } else { ROW };
-            if y - 8.0 + height_of(lines) + more > scene.height {
+            if y - 8.0 + height_of(lines) + more > end + 8.0 {
                 let text = format!("+ {} more", self.entries.len() - i);
                 scene.text((left_of_text, y + 0.36 * SMALL), &text, SMALL, Anchor::Start);
                 break;
@@ -109,6 +131,65 @@ impl<'a> Legend<'a> {
             }
             y += height_of(lines);
         }
+    }
+}
+
+/// The corner of the frame in which a legend of this size, as parts of it, hides the least: whether it is at the right,
+/// and whether above.
+pub fn corner(layout: &Layout<'_>, (wide, high): (f64, f64)) -> [bool; 2] {
+    let places: Vec<Point> = layout
+        .layers
+        .iter()
+        .flat_map(|(_, _, form)| places(form))
+        .filter(|at| holds(*at))
+        .collect();
+    let hidden = |[right, up]: [bool; 2]| {
+        let within = |(x, y): &Point| {
+            let x = if right { 1.0 - x } else { *x };
+            let y = if up { 1.0 - y } else { *y };
+            x <= wide && y <= high
+        };
+        places.iter().filter(|at| within(at)).count()
+    };
+    // Among equals the upper right one, where a reader looks first.
+    let corners = [[true, true], [false, true], [true, false], [false, false]];
+    corners.into_iter().min_by_key(|at| hidden(*at)).unwrap_or([true, true])
+}
+
+/// Places that a form covers, along lines at equal distances.
+fn places(form: &MarkForm<'_>) -> Vec<Point> {
+    let along = |(a, b): (Point, Point)| {
+        let steps = (((b.0 - a.0).abs().max((b.1 - a.1).abs()) * STEPS).ceil()).clamp(1.0, STEPS);
+        (0..=steps as usize).map(move |i| {
+            let t = i as f64 / steps;
+            (a.0 + t * (b.0 - a.0), a.1 + t * (b.1 - a.1))
+        })
+    };
+    let run = |points: &[Point]| -> Vec<Point> {
+        match points {
+            [lone] => vec![*lone],
+            points => points.windows(2).flat_map(|w| along((w[0], w[1]))).collect(),
+        }
+    };
+    match form {
+        MarkForm::Lines(runs) => runs.iter().flat_map(|r| run(r)).collect(),
+        MarkForm::Points(points) => points.clone(),
+        MarkForm::Boxes(boxes) => boxes
+            .iter()
+            .flat_map(|(a, b)| along((*a, (a.0, b.1))).chain(along(((b.0, a.1), *b))))
+            .collect(),
+        MarkForm::Areas(runs) => runs
+            .iter()
+            .flatten()
+            .flat_map(|(x, low, high)| along(((*x, *low), (*x, *high))))
+            .collect(),
+        MarkForm::Errors { bars, points } => {
+            let bars = bars.iter().flat_map(|(x, low, high)| along(((*x, *low), (*x, *high))));
+            bars.chain(points.iter().copied()).collect()
+        }
+        // A heat map is everywhere.
+        MarkForm::Cells(_) => Vec::new(),
+        MarkForm::Texts(texts) => texts.iter().map(|(at, _)| *at).collect(),
     }
 }
 

@@ -79,7 +79,8 @@ impl Extent {
         let to = |v: f64| if self.log { v.log10() } else { v };
         let (mut from, mut end) = (to(low.unwrap_or(data.0)), to(high.unwrap_or(data.1)));
         // Data on the other side of a fixed end, or all at one place
-        let apart = end - from > 1e-12 * from.abs().max(end.abs()) && end - from > 1e-290;
+        let least = 4.0 * f64::EPSILON * from.abs().max(end.abs());
+        let apart = end - from > least && end - from > 1e-290;
         if !apart {
             let around = match self.log {
                 true => 0.5,
@@ -140,6 +141,11 @@ impl Scale {
         }
     }
 
+    /// From one end to the other; on a logarithmic axis in decades.
+    pub fn length(&self) -> f64 {
+        self.high - self.low
+    }
+
     /// What bars stand on: 0, or the lower end.
     pub fn base(&self) -> f64 {
         match self.log {
@@ -147,6 +153,13 @@ impl Scale {
             true if self.backwards => 1.0,
             true => 0.0,
         }
+    }
+
+    /// About so many ticks as numbers, where they are written as what they are beyond the first.
+    pub fn offset_ticks(&self, wanted: usize) -> Option<Vec<Tick>> {
+        let (low, high) = self.ends();
+        let ticks = (!self.log && !self.dates).then(|| linear(low, high, wanted))?;
+        ticks.get(1).is_some_and(|(_, text)| text.starts_with('+')).then_some(ticks)
     }
 
     /// About so many ticks, with their places.

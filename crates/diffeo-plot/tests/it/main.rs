@@ -1,5 +1,6 @@
 //! Plots of all marks, of strange numbers and of strange sizes, drawn in every way.
 
+mod looks;
 mod vega;
 
 use diffeo_plot::{
@@ -73,7 +74,7 @@ fn all_numbers_are_drawn_or_left_out() {
                         dates: (k + l) % 2 == 1,
                         low,
                         high,
-                        label: String::new(),
+                        ..Axis::default()
                     };
                     (figure.x, figure.y) = (axis.clone(), axis);
                     good(&Plot::Plot(figure));
