@@ -20,6 +20,17 @@ for (const name of readdirSync(folder, { recursive: true }).filter((n) => n.ends
   test(`${name} fits the grammar`, () => assert.ok(query(name)));
 }
 
+const zed = join(root, "../zed/languages/diffeo");
+
+for (const name of readdirSync(zed).filter((n) => n.endsWith(".scm"))) {
+  test(`${name} of Zed fits the grammar`, () => assert.ok(new Parser.Query(language, readFileSync(join(zed, name), "utf8"))));
+}
+
+test("the highlights of Zed are those of the grammar", () => {
+  const [own, copy] = [folder, zed].map((path) => readFileSync(join(path, "highlights.scm"), "utf8"));
+  assert.equal(copy, own);
+});
+
 const TEXT = `
 # plain
 ## documentation

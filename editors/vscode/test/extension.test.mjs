@@ -89,3 +89,28 @@ test("what the manifest names is there", () => {
   for (const command of known) assert.ok(source.includes(`"${command}"`), command);
   for (const entry of Object.values(menus).flat()) assert.ok(known.has(entry.command), entry.command);
 });
+
+test("semantic tokens of the server have scopes, for themes that know no tokens", () => {
+  const tokens = readFileSync(join(root, "../../crates/diffeo-ide/src/tokens.rs"), "utf8");
+  const listed = (name) => [...new RegExp(`const ${name}: [^=]*= \\[([^\\]]*)\\]`).exec(tokens)[1].matchAll(/"(\w+)"/g)].map(([, n]) => n);
+  const [types, modifiers] = [listed("TYPES"), listed("MODIFIERS")];
+  const [{ language, scopes }] = manifest.contributes.semanticTokenScopes;
+  assert.equal(language, "diffeo");
+  for (const type of types) assert.ok(scopes[type], type);
+  for (const selector of Object.keys(scopes)) {
+    const [type, ...with_] = selector.split(".");
+    assert.ok(types.includes(type) && with_.every((modifier) => modifiers.includes(modifier)), selector);
+  }
+});
+
+test("the manifest has what a registry asks for", () => {
+  for (const field of ["publisher", "icon", "license", "repository", "bugs", "categories", "keywords", "galleryBanner"]) {
+    assert.ok(manifest[field], field);
+  }
+  // A picture in the format and size of the registry
+  const icon = readFileSync(join(root, manifest.icon));
+  assert.deepEqual([icon.subarray(1, 4).toString("latin1"), icon.readUInt32BE(16), icon.readUInt32BE(20)], ["PNG", 256, 256]);
+  for (const { steps } of manifest.contributes.walkthroughs) {
+    for (const { media } of steps) assert.ok(read(media.markdown).length > 20, media.markdown);
+  }
+});
