@@ -52,7 +52,8 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("optim/global.deo"),
             include_str!("optim/nlp.deo"),
             include_str!("optim/conditions.deo"),
-            include_str!("optim/interior.deo")
+            include_str!("optim/interior.deo"),
+            include_str!("optim/programs.deo")
         ),
     ),
     ("plot", include_str!("plot.deo")),
