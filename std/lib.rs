@@ -49,6 +49,7 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("optim/bounds.deo"),
             include_str!("optim/constraints.deo"),
             include_str!("optim/search.deo"),
+            include_str!("optim/simplex.deo"),
             include_str!("optim/global.deo"),
             include_str!("optim/nlp.deo"),
             include_str!("optim/conditions.deo"),
