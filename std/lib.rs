@@ -27,6 +27,7 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("linalg/krylov.deo")
         ),
     ),
+    ("nn", include_str!("nn.deo")),
     (
         "ode",
         concat!(
@@ -54,7 +55,8 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("optim/nlp.deo"),
             include_str!("optim/conditions.deo"),
             include_str!("optim/interior.deo"),
-            include_str!("optim/programs.deo")
+            include_str!("optim/programs.deo"),
+            include_str!("optim/schedules.deo")
         ),
     ),
     ("plot", include_str!("plot.deo")),
