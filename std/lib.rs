@@ -66,6 +66,7 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("quadrature.deo"),
             include_str!("quadrature/limits.deo"),
             include_str!("quadrature/samples.deo"),
+            include_str!("quadrature/several.deo"),
             include_str!("quadrature/enclosed.deo")
         ),
     ),
@@ -89,7 +90,14 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("sparse/patterns.deo")
         ),
     ),
-    ("special", concat!(include_str!("special.deo"), include_str!("special/further.deo"))),
+    (
+        "special",
+        concat!(
+            include_str!("special.deo"),
+            include_str!("special/further.deo"),
+            include_str!("special/hypergeometric.deo")
+        ),
+    ),
     ("spline", include_str!("spline.deo")),
     (
         "stats",
