@@ -10,7 +10,6 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
             "minimize",
             "fmin",
             "fminunc",
-            "fminsearch",
             "optimize",
             "optimizer",
             "bfgs",
@@ -20,10 +19,39 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         ],
         &["optim.lbfgs", "optim.lbfgsb", "optim.newton"],
     ),
+    (&["fminsearch", "simplex method", "derivative free", "gradient free"], &["optim.nelder_mead"]),
     (
-        &["sgd", "stochastic gradient descent", "train network"],
-        &["optim.adam", "optim.momentum", "optim.adam_step"],
+        &["linprog", "linear programming", "lp solver", "highs", "glpk", "gurobi", "simplex"],
+        &["optim.linear_program"],
     ),
+    (
+        &["quadprog", "qp", "qpsol", "osqp", "cvxopt", "convex program", "quadratic programming"],
+        &["optim.quadratic_program", "optim.linear_program"],
+    ),
+    (&["sgd", "stochastic gradient descent"], &["optim.adam", "optim.momentum", "optim.adam_step"]),
+    (
+        &["train network", "neural network", "mlp", "multilayer perceptron", "deep learning"],
+        &["nn.perceptron", "nn.dense", "optim.adam_step"],
+    ),
+    (&["linear layer", "fully connected"], &["nn.dense", "nn.dense_start"]),
+    (&["lstmcell", "long short term memory"], &["nn.lstm", "nn.lstm_start"]),
+    (&["grucell", "gated recurrent unit"], &["nn.gru", "nn.gru_start"]),
+    (&["rnncell", "recurrent network", "elman"], &["nn.rnn", "nn.gru", "nn.lstm"]),
+    (
+        &["xavier", "weight initialization", "kaiming", "initializer"],
+        &["nn.glorot_uniform", "nn.he_normal"],
+    ),
+    (&["minibatch", "dataloader", "epoch"], &["nn.batches", "random.sample", "random.permutation"]),
+    (
+        &["softmax loss", "log loss", "negative log likelihood", "bce"],
+        &["nn.cross_entropy", "nn.binary_cross_entropy"],
+    ),
+    (
+        &["learning rate schedule", "lr scheduler", "annealing", "warmup"],
+        &["optim.cosine_decay", "optim.exponential_decay", "optim.warm_up"],
+    ),
+    (&["gradient clipping", "clip grad norm", "clip by global norm"], &["optim.clip_by_norm"]),
+    (&["adamw", "l2 regularization", "ridge penalty"], &["optim.adamw_step", "optim.weight_decay"]),
     (
         &[
             "curve fit",
@@ -47,6 +75,7 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
             "constraint",
             "constrained",
             "constrained optimization",
+            "minimize constraints",
             "fmincon",
             "slsqp",
             "ipopt",
@@ -125,7 +154,14 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["absolute value"], &["abs"]),
     (&["natural logarithm", "ln"], &["log"]),
     (&["fourier transform", "spectrum"], &["fft", "ifft"]),
-    (&["interp1", "interpolation", "linear interpolation", "approx"], &["interp"]),
+    (
+        &["interp1", "interpolation", "interpolate", "linear interpolation", "approx"],
+        &["interp", "spline.cubic", "spline.monotone"],
+    ),
+    (
+        &["cubic spline", "cubicspline", "splinefun", "pchip", "smoothing spline"],
+        &["spline.cubic", "spline.monotone", "spline.smoothing"],
+    ),
     (&["join arrays"], &["++", "concat"]),
     (&["flip"], &["reverse"]),
     (&["bincount", "tabulate", "scatter"], &["scatter_add", "histogram"]),
@@ -212,6 +248,16 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["event", "stopping condition", "bouncing"], &["ode.solve_until"]),
     (&["neural ode", "adjoint method"], &["ode.solve_adjoint"]),
     (&["quad", "integral", "quadrature", "integrate function", "area"], &["quadrature.integrate"]),
+    (
+        &["dblquad", "nquad", "integral2", "double integral", "multiple integral", "volume"],
+        &["quadrature.integrate2", "quadrature.integrate3"],
+    ),
+    (&["tplquad", "integral3", "triple integral"], &["quadrature.integrate3"]),
+    (
+        &["cumulative trapezoid", "trapezoid", "integral samples"],
+        &["quadrature.cumtrapz", "quadrature.trapz"],
+    ),
+    (&["hypergeometric", "kummer", "gauss hypergeometric"], &["special.hyp2f1", "special.hyp1f1"]),
     // Probability and statistics
     (&["random number", "rand", "runif"], &["random.uniform", "random.uniforms", "random.key"]),
     (&["randn", "rnorm", "gaussian"], &["random.normal", "random.normals", "stats.normal_logpdf"]),
@@ -235,6 +281,12 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         &["stats.glm", "stats.glm_summary", "linalg.lstsq"],
     ),
     (&["t test", "ttest"], &["stats.t_test", "stats.welch_t_test", "stats.paired_t_test"]),
+    (
+        &["mannwhitneyu", "wilcox test", "ranksum", "rank sum", "nonparametric test"],
+        &["stats.mann_whitney_test", "stats.wilcoxon_test"],
+    ),
+    (&["signed rank", "signrank"], &["stats.wilcoxon_test", "stats.paired_wilcoxon_test"]),
+    (&["kstest", "kolmogorov smirnov"], &["stats.ks_test", "stats.ks_two_sample_test"]),
     (&["chisq test", "contingency"], &["stats.independence_test", "stats.chi_squared_test"]),
     (
         &["confidence interval", "standard error"],
