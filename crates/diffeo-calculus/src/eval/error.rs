@@ -217,7 +217,7 @@ pub enum WarningKind {
 }
 
 /// The codes of what the library warns of.
-pub const TOLD: [&str; 2] = ["not-converged", "inaccurate"];
+pub const TOLD: [&str; 3] = ["not-converged", "inaccurate", "redundant"];
 
 impl WarningKind {
     /// What `warn` is called with, as a warning.

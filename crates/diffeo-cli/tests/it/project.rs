@@ -138,7 +138,8 @@ fn words_and_signs_of_the_language_are_explained() {
     for (name, start) in starts {
         let done = folder.run(&["doc", name]);
         assert!(done.out.starts_with(start) && done.status == 0, "{name}: {done:?}");
-        assert!(!done.out.contains("import"), "{done:?}");
+        // `sparse` has a `hessian`, too.
+        assert!(name == "hessian" || !done.out.contains("import"), "{done:?}");
     }
     assert!(folder.run(&["doc", "language"]).out.contains("\nlet p = e in e"));
     assert!(folder.run(&["doc", "jet", "--json"]).out.contains("\"kind\":\"form\""));

@@ -24,6 +24,8 @@ const REFUSED: &[(&[Engine], &str, &str)] = &[
     (FORWARD, "the level of a rule is that at which its argument varies in this run", VARIES),
     (TRANSLATIONS, "a jump that has nothing to do with the variable", VARIES),
     (FORWARD, "integrate: derivatives by an exponent at a limit", VARIES),
+    (FORWARD, "derivatives of equations, pairs, products and shortest solutions", VARIES),
+    (FORWARD, "integrals of samples and at singular limits: derivatives in all modes", VARIES),
     (
         TRANSLATIONS,
         "bisection finds a jump, which has no derivative, whatever the sides depend on",
