@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Derivatives of integrals whose jumps are followed are long. Their code would give nan and leave them to the evaluator.
+/// Derivatives of integrals within integrals, and of those whose jumps are followed, are long.
 const LONG: &[&str] = &[
     "integrate: derivatives by an exponent at a limit",
     "jumps at places that stay are no matter, whatever else varies and decides",
     "jumps by other decisions: roundings, signs, remainders, the cut of atan2, order, the library's comparisons",
+    "over two and three coordinates, with limits that depend on the outer ones (SciPy's dblquad and tplquad)",
 ];
 
 /// At least so many cases run in machine code.

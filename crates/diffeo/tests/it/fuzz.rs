@@ -88,7 +88,7 @@ fn changed_programs_of_the_corpus() {
         texts.extend(std::fs::read_to_string(file.path()).ok());
     }
     texts.retain(|text| !text.trim().is_empty());
-    let count = 4000;
+    let count = 1500;
     let labels = all(
         "changed",
         count,
@@ -154,7 +154,7 @@ fn generated_programs() {
 
 #[test]
 fn derivatives_of_generated_functions() {
-    let count = 1000;
+    let count = 600;
     let labels = all(
         "derivatives",
         count,

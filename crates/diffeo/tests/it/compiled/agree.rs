@@ -5,7 +5,7 @@ use crate::compiled::targets::{differences, evaluate, targets, TargetProgram, TA
 use crate::support::loaded;
 use diffeo::pipeline::{self, Backend, PassRun};
 use diffeo::Limits;
-use diffeo_array::ir::Module;
+use diffeo_array::ir::{walk::size, Module};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::low;
 use diffeo_lower::{LowerOptions, Refusal};
@@ -64,7 +64,7 @@ pub enum Made {
     Wrong(String),
 }
 
-/// The program of a text, with what it is on the evaluator. Flat is checked after each pass, and shown.
+/// The program of a text, with what it is on the evaluator. Flat is checked after passes, and shown.
 pub fn program(
     source: &SourceProgram,
     argument: Option<Value>,
@@ -81,18 +81,29 @@ pub fn program(
         return Made::Not("parameters");
     }
     let mut wrong = Vec::new();
+    let all = std::env::var_os("DIFFEO_ALL").is_some();
+    let mut step_number = source.text.len();
     let mut check = |step: &PassRun<'_>| {
+        see(step.module);
+        // Large programs are checked after every fourth pass, each after others.
+        step_number += 1;
+        if !all && step_number % 4 != 0 && statements(step.module) > LARGE {
+            return;
+        }
         let found = diffeo_array::lint::lint(step.module);
         wrong.extend(found.into_iter().map(|w| format!("{}: {w}", step.pass)));
-        see(step.module);
     };
     // Every other program has values that nobody may read.
-    let options =
-        LowerOptions { poison: source.text.len().is_multiple_of(2), ..Default::default() };
+    let options = LowerOptions {
+        poison: source.text.len().is_multiple_of(2),
+        longest: Some(LONGEST),
+        ..Default::default()
+    };
     let lowered = match pipeline::flat_with(&entry.program, entry.global, options, &mut check) {
         Ok(lowered) => lowered,
         Err(Refusal::Derivative(..)) => return Made::Not("derivative"),
         Err(Refusal::Type(_)) => return Made::Not("type"),
+        Err(Refusal::Long(_)) => return Made::Not("long"),
         Err(other) => return Made::Wrong(format!("{other:?}")),
     };
     let stablehlo = argument.is_none()
@@ -163,36 +174,29 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
     text.or(panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()
 }
 
-/// Runs a batch of programs on every engine that takes it.
-fn together(
-    batch: usize,
-    sources: &[SourceProgram],
+/// With how many statements of derivatives the engine `auto` leaves a program to the evaluator.
+const LONGEST: usize = 50_000;
+
+/// Of how many statements Flat is that of a large program.
+const LARGE: usize = 8_000;
+
+fn statements(module: &Module) -> usize {
+    module.functions.iter().map(|f| size(&f.body, usize::MAX)).sum()
+}
+
+fn is_large(program: &TargetProgram) -> bool {
+    statements(&program.flat) > LARGE
+}
+
+/// Runs programs of a batch, large ones or others, on every engine that takes them.
+fn compared(
+    programs: &[TargetProgram],
+    (batch, large): (usize, bool),
     bounds: Bounds,
-    see: &mut dyn FnMut(&Module),
-) -> Report {
-    let mut report = Report::default();
-    let mut programs = Vec::new();
-    for source in sources {
-        if std::env::var_os("DIFFEO_TELL").is_some() {
-            eprintln!("{}", source.place);
-        }
-        let made = catch_unwind(AssertUnwindSafe(|| program(source, None, bounds, see)));
-        match made {
-            Ok(Made::Program(program)) => {
-                report.count(program.expected.stopped().unwrap_or("value"));
-                report.stablehlo += usize::from(program.stablehlo);
-                programs.push(*program);
-            }
-            Ok(Made::Not(why @ ("derivative" | "type"))) => report.leave(why, &source.place),
-            Ok(Made::Not(why)) => report.count(why),
-            Ok(Made::Wrong(what)) => report.failures.push(format!("{}: {what}", source.place)),
-            Err(panic) => {
-                report.failures.push(format!("{}: panic: {}", source.place, said(&*panic)));
-            }
-        }
-    }
-    for target in targets().filter(|target| target.takes(batch)) {
-        let ran = catch_unwind(AssertUnwindSafe(|| (target.run)(&programs)));
+    report: &mut Report,
+) {
+    for target in targets().filter(|target| target.takes(batch, large)) {
+        let ran = catch_unwind(AssertUnwindSafe(|| (target.run)(programs)));
         let ran = match ran {
             Ok(ran) => ran,
             Err(panic) => {
@@ -228,6 +232,44 @@ fn together(
             for wrong in wrong {
                 report.failures.push(format!("{} on {}: {wrong}", program.place, target.name));
             }
+        }
+    }
+}
+
+/// Runs a batch of programs on every engine that takes it.
+fn together(
+    batch: usize,
+    sources: &[SourceProgram],
+    bounds: Bounds,
+    see: &mut dyn FnMut(&Module),
+) -> Report {
+    let mut report = Report::default();
+    let mut programs = Vec::new();
+    for source in sources {
+        if std::env::var_os("DIFFEO_TELL").is_some() {
+            eprintln!("{}", source.place);
+        }
+        let made = catch_unwind(AssertUnwindSafe(|| program(source, None, bounds, see)));
+        match made {
+            Ok(Made::Program(program)) => {
+                report.count(program.expected.stopped().unwrap_or("value"));
+                report.stablehlo += usize::from(program.stablehlo);
+                programs.push(*program);
+            }
+            Ok(Made::Not(why @ ("derivative" | "type" | "long"))) => {
+                report.leave(why, &source.place)
+            }
+            Ok(Made::Not(why)) => report.count(why),
+            Ok(Made::Wrong(what)) => report.failures.push(format!("{}: {what}", source.place)),
+            Err(panic) => {
+                report.failures.push(format!("{}: panic: {}", source.place, said(&*panic)));
+            }
+        }
+    }
+    let (large, small): (Vec<_>, Vec<_>) = programs.into_iter().partition(is_large);
+    for (programs, large) in [(small, false), (large, true)] {
+        if !programs.is_empty() {
+            compared(&programs, (batch, large), bounds, &mut report);
         }
     }
     report

@@ -207,7 +207,7 @@ fn many_generated_patterns() {
 
 #[test]
 fn changed_programs_of_the_corpus() {
-    changed(0, 640);
+    changed(0, 320);
 }
 
 #[test]

@@ -69,11 +69,11 @@ fn compiled(text: &str) -> Vec<(&'static str, usize)> {
 
 #[test]
 fn what_definitions_become_grows_as_they_do() {
-    let (small, large) = (compiled(&definitions(1000)), compiled(&definitions(10_000)));
+    let (small, large) = (compiled(&definitions(500)), compiled(&definitions(5_000)));
     for ((pass, small), (_, large)) in small.iter().zip(&large) {
         assert!(*large < small * 11, "{pass}: {small} statements, then {large}");
     }
-    on(&FAST, &definitions(10_000), None);
+    on(&FAST, &definitions(5_000), None);
 }
 
 #[test]
