@@ -87,7 +87,7 @@ pub fn program(
         see(step.module);
         // Large programs are checked after every fourth pass, each after others.
         step_number += 1;
-        if !all && step_number % 4 != 0 && statements(step.module) > LARGE {
+        if !all && !step_number.is_multiple_of(4) && statements(step.module) > LARGE {
             return;
         }
         let found = diffeo_array::lint::lint(step.module);
