@@ -317,7 +317,7 @@ fn evaluator() {
 
 #[test]
 fn flat() {
-    compare(Engine::Flat, &[FUNCTIONS, TAILS], 1);
+    compare(Engine::Flat, &[FUNCTIONS], 1);
 }
 
 #[test]

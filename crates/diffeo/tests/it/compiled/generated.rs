@@ -196,7 +196,7 @@ fn patterns(first: usize, programs: usize) {
 
 #[test]
 fn generated_patterns() {
-    patterns(0, 16);
+    patterns(0, 6);
 }
 
 #[test]
