@@ -62,9 +62,11 @@ const LEFT: &[(&str, &[&str])] = &[
     (
         "long",
         &[
+            "a kink at a place that f captured, where it is cut",
             "integrate: derivatives by an exponent at a limit",
             "jumps at places that stay are no matter, whatever else varies and decides",
             "jumps by other decisions: roundings, signs, remainders, the cut of atan2, order, the library's comparisons",
+            "kinks that move, for derivatives of higher orders; places where an integrand is infinitely steep",
             "over two and three coordinates, with limits that depend on the outer ones (SciPy's dblquad and tplquad)",
         ],
     ),
@@ -101,7 +103,6 @@ const LEFT: &[(&str, &[&str])] = &[
             "jets at the ends of domains",
             "jumps in infinite ranges",
             "jumps where intervals meet, beside it, backwards, beside a slope, and to a coarse tolerance",
-            "kinks that move, for derivatives of higher orders; places where an integrand is infinitely steep",
             "nor if they are equal up to rounding",
             "reasons: no lower bound, and a kink",
             "searches come back from where the function is not finite",
@@ -153,7 +154,10 @@ fn the_corpus_gives_what_the_evaluator_gives() {
     let wanted = |case: &Case| {
         case.kinks.is_none() && only.as_ref().is_none_or(|name| case.name.contains(name))
     };
-    let cases: Vec<Case> = corpus().into_iter().filter(wanted).collect();
+    // The evaluator and `auto` take others; `DIFFEO_ALL` is for all.
+    let all = only.is_some() || std::env::var_os("DIFFEO_ALL").is_some();
+    let share = if all { 1 } else { 3 };
+    let cases: Vec<Case> = corpus().into_iter().filter(wanted).step_by(share).collect();
     let make = |batch: usize| {
         let source = |case: &Case| SourceProgram {
             place: format!("{}:{} {}", case.file.display(), case.line, case.name),
@@ -177,11 +181,14 @@ fn the_corpus_gives_what_the_evaluator_gives() {
         let found: Vec<&str> = found.filter_map(|place| Some(place.split_once(' ')?.1)).collect();
         let new = found.iter().filter(|name| !names.contains(name));
         wrong.extend(new.map(|name| format!("left to the evaluator, {why}: {name}")));
-        let gone = names.iter().filter(|name| only.is_none() && !found.contains(name));
+        let gone = names.iter().filter(|name| only.is_none() && all && !found.contains(name));
         wrong.extend(gone.map(|name| format!("not left to the evaluator, {why}: {name}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(only.is_some() || ran >= LEAST, "{ran} cases were run");
+    assert!(only.is_some() || ran >= LEAST / share, "{ran} cases were run");
     let lowered = report.stablehlo;
-    assert!(only.is_some() || lowered >= LEAST_IN_XLA, "{lowered} cases have a form in XLA");
+    assert!(
+        only.is_some() || lowered >= LEAST_IN_XLA / share,
+        "{lowered} cases have a form in XLA"
+    );
 }
