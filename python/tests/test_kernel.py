@@ -109,7 +109,7 @@ def test_a_constant_is_computed_once(client):
     assert lines("fit") == ("{a = 2.0, b = [-inf, 1.0]}", [])
     assert lines("def more = slow(fit.a)\n\nof_it(more)") == ("6.0", ["slow: 2.0\n"])
     assert lines("(of_it(more), more)") == ("(6.0, 4.0)", [])
-    # What it reaches is new, so it is computed anew; what it does not reach changes nothing.
+    # Definitions that it reaches are new, so it is computed anew; others change nothing.
     assert lines("def other = 1\n\nfit.a") == ("2.0", [])
     lines("def slow(x: Real) -> Real = trace(\"slow\", x) * 3.0")
     assert lines("fit.a") == ("3.0", ["slow: 1.0\n"])

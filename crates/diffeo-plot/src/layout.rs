@@ -106,7 +106,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// How much wider than high the frame is in which a unit is as long on one axis as on the other.
+    /// Width by height of the frame for equal axes.
     pub fn aspect(&self) -> Option<f64> {
         let aspect = self.x.length() / self.y.length();
         (self.figure.equal && aspect.is_finite() && aspect > 0.0).then_some(aspect)
@@ -125,7 +125,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Those of so many names that the range of an axis shows: from the first to the last number, counted from 0.
+/// Indices of the category names that an axis's range covers, the first and one past the last.
 pub fn shown_names(axis: &Axis, count: usize) -> std::ops::Range<usize> {
     let last = count as f64 - 1.0;
     let low = if axis.low.is_nan() { 0.0 } else { axis.low.ceil().max(0.0) };

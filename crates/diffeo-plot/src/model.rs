@@ -32,11 +32,11 @@ pub struct Figure {
     pub width: usize,
     /// In pixels; 0 for the usual one.
     pub height: usize,
-    /// Whether a unit is as long on one axis as on the other.
+    /// Equal axes: a unit is as long on one as on the other.
     pub equal: bool,
-    /// Whether the legend stands within the axes.
+    /// The legend stands within the axes.
     pub inside: bool,
-    /// Whether the colours of heat maps have no bar with numbers.
+    /// The colours of heat maps have no bar with numbers.
     pub without_bar: bool,
 }
 

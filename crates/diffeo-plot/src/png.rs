@@ -163,10 +163,10 @@ pub fn letters_without_form(plot: &Plot) -> String {
     out
 }
 
-/// How many letters a note shows.
+/// The most letters that a note shows.
 const SHOWN: usize = 20;
 
-/// What a PNG draws as boxes: letters that the font lacks.
+/// Letters that the font lacks, which a PNG draws as boxes.
 pub fn boxes(plot: &Plot) -> Option<String> {
     let letters = letters_without_form(plot);
     let more = if letters.chars().count() > SHOWN { "…" } else { "" };

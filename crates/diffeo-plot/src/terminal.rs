@@ -23,7 +23,7 @@ pub struct Style {
 /// How many lines the names of bars take at most.
 const NAMES: usize = 4;
 
-/// How many names beside the y axis have a line each.
+/// The most names beside the y axis that have a line each.
 const NAMED: usize = 40;
 
 /// Narrower ones show nothing.

@@ -121,7 +121,7 @@ impl Engine {
         told.first().map_or(json!([]), |told| told["diagnostics"].clone())
     }
 
-    /// What the library and the language have for these words; a name that is known has its own entry first.
+    /// Searches the library and the language for these words; a name that is known has its own entry first.
     fn doc(&mut self, words: &str) -> Value {
         let mut found = docs::named(&mut self.fresh, words.trim());
         found.extend(docs::search(&mut self.fresh, words));

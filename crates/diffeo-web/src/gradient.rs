@@ -20,9 +20,9 @@ use serde_json::{json, Value as Json};
 use std::convert::Infallible;
 use std::rc::Rc;
 
-/// How many Reals of a point and of a value are looked at.
+/// The most Reals of a point and of a value that are compared.
 const MOST: (usize, usize) = (24, 4);
-/// How many elements an array of a point that is made up has.
+/// The length of an array in a point that is made up.
 const ELEMENTS: usize = 3;
 /// The step of differences, for a number of about 1. Its fourth power is what extrapolation leaves as an error.
 const STEP: f64 = 1e-3;

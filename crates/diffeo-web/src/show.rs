@@ -200,7 +200,7 @@ fn pointed(
     value.map(|value| (entry, value)).map_err(|error| vec![error.to_diagnostic()])
 }
 
-/// What is said where a point is needed and none is known.
+/// The message where a point is needed and none is known.
 fn where_at(entry: &Entry) -> Diagnostic {
     let name = &entry.name;
     let message = format!("this form is that of a run: at which point of `{name}`?");

@@ -31,7 +31,7 @@ class Kept:
         shared = [item for item in items if not item.startswith("def")]
         for name in _reached(known, wanted):
             constant = _CONSTANT.match(known[name])
-            # What calls nothing is quick to compute.
+            # Constants without calls are quick to compute.
             if not constant or "(" not in (body := known[name][constant.end() :]):
                 continue
             key = "".join(map(_bare, [*shared, known[name], *(known[other] for other in _reached(known, body))]))

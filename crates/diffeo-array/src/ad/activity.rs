@@ -90,7 +90,7 @@ pub fn activity(
     cache.activities.get(&key).cloned().unwrap_or_else(|| nothing(active))
 }
 
-/// What in a function depends on these of its parameters: numbers or not, by a choice or not.
+/// Variables of a function that depend on these of its parameters: numbers or not, by a choice or not.
 pub(super) fn influence(
     module: &Module,
     cache: &mut Deriver,
@@ -136,7 +136,7 @@ fn solved(
 struct Solver<'a> {
     module: &'a Module,
     cache: &'a Deriver,
-    /// What is no number, and what is chosen, counts as well.
+    /// Ints, Bools and choices that depend on parameters count as well, since numbers may depend on them.
     influences: bool,
     types: HashMap<FlatTy, bool>,
     /// What has been found so far, and whether it is to be looked at again.

@@ -64,7 +64,7 @@ impl ForwardKey {
 /// Taylor coefficients where the order is more than 1.
 ///
 /// # Errors
-/// What cannot be derived. The module is then not complete.
+/// [`Unsupported`] where a derivative is not made. The module is then not complete.
 pub fn forward(
     module: &mut Module,
     cache: &mut Deriver,

@@ -121,7 +121,7 @@ fn accumulator(b: &mut Builder, module: &Module, array: &Atom, rank: u8) -> Atom
 /// point. If it is to be watched, the program stops where there is a nan in the gradient.
 ///
 /// # Errors
-/// What cannot be derived. The module is then not complete.
+/// [`Unsupported`] where a derivative is not made. The module is then not complete.
 pub fn rd(
     module: &mut Module,
     cache: &mut Deriver,
@@ -148,7 +148,7 @@ pub fn rd(
 /// parameters and a cotangent. It gives the gradient by those parameters, as [`rd`] does.
 ///
 /// # Errors
-/// What cannot be derived. The module is then not complete.
+/// [`Unsupported`] where a derivative is not made. The module is then not complete.
 pub fn vjp(
     module: &mut Module,
     cache: &mut Deriver,
@@ -192,7 +192,7 @@ pub fn vjp(
 /// given. If it is to be watched, the program stops where there is a nan in the coefficients.
 ///
 /// # Errors
-/// What cannot be derived. The module is then not complete.
+/// [`Unsupported`] where a derivative is not made. The module is then not complete.
 pub fn jet(
     module: &mut Module,
     cache: &mut Deriver,
@@ -274,7 +274,7 @@ pub fn jet(
 /// each Real of the others, it gives the results with, in the place of each Real, the set of what it depends on.
 ///
 /// # Errors
-/// What cannot be derived. The module is then not complete.
+/// [`Unsupported`] where a derivative is not made. The module is then not complete.
 pub fn dependence(
     module: &mut Module,
     cache: &mut Deriver,

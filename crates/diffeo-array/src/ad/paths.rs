@@ -26,7 +26,7 @@ use std::rc::Rc;
 /// Makes the body of a declared function, which calls another on all its paths, by the parameters that it did not capture.
 ///
 /// # Errors
-/// What is not followed. The module is then not complete.
+/// [`Unsupported`] where paths are not followed, such as of open loops. The module is then not complete.
 pub fn all_paths(
     module: &mut Module,
     cache: &mut Deriver,
@@ -396,7 +396,7 @@ impl Follow<'_> {
         Ok(())
     }
 
-    /// What is one of two values.
+    /// The value that stands for one of two, of which a path takes either.
     fn either(&mut self, result: &Atom, [x, y]: [&Atom; 2]) -> Result<Atom, Unsupported> {
         if x == y {
             return Ok(x.clone());

@@ -57,7 +57,7 @@ impl Derive<'_> {
         }
     }
 
-    /// What is added to an accumulator joins the sets there.
+    /// Joins the sets of an accumulator with those that are added, as a sum depends on all its terms.
     pub(super) fn put_set(&mut self, op: &Op) {
         let (acc, indices, value) = match op {
             Op::AccAdd(acc, indices, value) => (acc, &indices[..], value),

@@ -11,7 +11,7 @@ use crate::ir::{Atom, BoxId, FlatTy, FunctionId, Module, Op, Scalar, SiteId};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, RealOp};
 
-/// How two Reals become one.
+/// The operation that makes one Real of two.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Merge {
     /// Their sum.

@@ -139,7 +139,7 @@ pub struct Machine {
     next_check: u64,
     /// After how many operations the run ends.
     budget: u64,
-    /// What follows all paths of a program: see `machine/paths.rs`.
+    /// The run that follows all paths of a program: see `machine/paths.rs`.
     paths: paths::Paths,
     /// The translations of functions, if the derivatives of the program are those of one of the papers' systems.
     translator: Option<Box<dyn Translator>>,

@@ -17,14 +17,14 @@ use diffeo_calculus::ty::{DataDecl, WellKnown, JUST};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 
-/// What the cells of a column may be.
+/// The types of a column's cells, narrowest first: the first that fits all is taken.
 const CELLS: [&str; 7] =
     ["Int", "Real", "Bool", "Maybe[Int]", "Maybe[Real]", "Maybe[Bool]", "String"];
 
-/// What a value may be that is no table.
+/// The types of data that are no table, tried in this order.
 const OTHERS: [&str; 6] = ["Int", "Real", "Bool", "[]Int", "[]Real", "[][]Real"];
 
-/// How many rows are shown.
+/// The number of rows shown.
 const ROWS: usize = 5;
 
 /// The most letters of a cell.
@@ -229,12 +229,12 @@ fn table(value: &Value, entry: &Entry, datas: &[DataDecl]) -> Option<String> {
     Some(format!("{count}\n\n{}\n\n{}{more}", aligned(&about), aligned(&first)))
 }
 
-/// Whether a type is the `Maybe` of the prelude.
+/// True for the `Maybe` of the prelude.
 fn is_maybe(ty: &Ty, datas: &[DataDecl]) -> bool {
     matches!(ty, Ty::Data(id, _) if datas[id.0 as usize].known == Some(WellKnown::Maybe))
 }
 
-/// What is there in a cell.
+/// The content of a cell.
 fn there<'v>(value: &'v Value, ty: &Ty, datas: &[DataDecl]) -> Option<&'v Value> {
     match value {
         Value::Data(data) if is_maybe(ty, datas) => {

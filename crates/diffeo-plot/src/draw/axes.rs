@@ -78,7 +78,7 @@ pub fn angle_of_names(layout: &Layout<'_>, width: f64) -> f64 {
 /// The part of the picture's width that names beside the y axis take at most.
 const SIDE: f64 = 0.42;
 
-/// How high a name beside the y axis is.
+/// The height of a name beside the y axis.
 const LINE: f64 = 1.5 * SMALL;
 
 /// The ticks of the y axis in a picture of this width.

@@ -40,7 +40,7 @@ pub struct Legend<'a> {
     entries: Vec<(Vec<String>, Color, &'a Layer)>,
     /// The numbers beside the colours of heat maps, at parts of their height.
     numbers: Vec<(f64, String)>,
-    /// How wide and high the names are that stand within the frame, if they do.
+    /// Width and height of a legend within the frame, if there is one.
     inside: Option<(f64, f64)>,
     /// How much of the picture it takes.
     pub width: f64,

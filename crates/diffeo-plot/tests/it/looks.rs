@@ -1,4 +1,4 @@
-//! How figures look beyond their marks: equal axes, legends, bars of colours, names on axes, ticks of large numbers.
+//! Frames of figures: equal axes, legends, bars of colours, names on axes, ticks of large numbers.
 
 use super::{figure, plot};
 use diffeo_plot::{check, svg, terminal, vega_lite, Axis, Figure, Mark, Plot, Style};

@@ -71,7 +71,7 @@ pub trait Caller {
         self.call(f, arg)
     }
 
-    /// Whether calls are those of [`Caller::call_on_all_paths`].
+    /// Calls are those of [`Caller::call_on_all_paths`].
     fn follows_all_paths(&self) -> bool {
         false
     }

@@ -30,7 +30,7 @@ use diffeo_base::{deep, Span};
 use std::rc::Rc;
 use values::widen;
 
-/// What is not known, and depends on nothing.
+/// A value that is not known and depends on nothing: no path that is followed may look at it.
 const UNKNOWN: Value = Value::Real(f64::NAN);
 
 /// So many branches within each other are followed.
@@ -65,16 +65,16 @@ struct Activation {
     origin: Origin,
 }
 
-/// What is known while all paths are followed.
+/// The state while all paths are followed.
 #[derive(Default)]
 pub(super) struct Paths {
     /// They are.
     pub followed: bool,
     /// A number stands for a value of another type: an error may be no error of the program.
     vague: bool,
-    /// How many functions are running.
+    /// The number of functions that are running.
     runs: usize,
-    /// How often branches were run.
+    /// The number of branches run, which is bounded.
     forks: usize,
 }
 
@@ -415,7 +415,7 @@ impl Machine {
                     }
                 }
                 Instr::Global { to, global } => {
-                    // What a definition is, the point has no say in.
+                    // Definitions do not depend on the point.
                     self.paths.followed = false;
                     let both = self.reals.set_all_paths(false);
                     let value = self.eval_global(GlobalId(global));
@@ -653,7 +653,7 @@ impl Machine {
     }
 }
 
-/// What cannot be followed.
+/// The error where paths are not followed.
 fn undecided(machine: &mut Machine) -> RuntimeError {
     let site = machine.site();
     let message = "there is no end of the paths of the program".into();
