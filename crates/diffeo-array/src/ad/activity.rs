@@ -81,13 +81,7 @@ pub fn activity(
     function: FunctionId,
     active: &[bool],
 ) -> Rc<Activity> {
-    let key: Key = (function, active.into());
-    if let Some(known) = cache.activities.get(&key) {
-        return known.clone();
-    }
-    let open = solved(module, cache, &key, false);
-    cache.activities.extend(open);
-    cache.activities.get(&key).cloned().unwrap_or_else(|| nothing(active))
+    kept(module, cache, (function, active.into()), false)
 }
 
 /// Variables of a function that depend on these of its parameters: numbers or not, by a choice or not.
@@ -97,13 +91,25 @@ pub(super) fn influence(
     function: FunctionId,
     active: &[bool],
 ) -> Rc<Activity> {
-    let key: Key = (function, active.into());
-    if let Some(known) = cache.influences.get(&key) {
+    kept(module, cache, (function, active.into()), true)
+}
+
+/// The activity, or the influence, solved once for all functions that are called.
+fn kept(module: &Module, cache: &mut Deriver, key: Key, influence: bool) -> Rc<Activity> {
+    fn table(cache: &mut Deriver, influence: bool) -> &mut HashMap<Key, Rc<Activity>> {
+        if influence {
+            &mut cache.influences
+        } else {
+            &mut cache.activities
+        }
+    }
+    if let Some(known) = table(cache, influence).get(&key) {
         return known.clone();
     }
-    let open = solved(module, cache, &key, true);
-    cache.influences.extend(open);
-    cache.influences.get(&key).cloned().unwrap_or_else(|| nothing(active))
+    let open = solved(module, cache, &key, influence);
+    let table = table(cache, influence);
+    table.extend(open);
+    table.get(&key).cloned().unwrap_or_else(|| nothing(&key.1))
 }
 
 fn nothing(active: &[bool]) -> Rc<Activity> {
