@@ -5,6 +5,7 @@
 //! | `program.rs` | programs, functions, their derivatives |
 //! | `given.rs` | Python's values as a program takes them; arrays are borrowed |
 //! | `taken.rs` | what a program gives as Python's values |
+//! | `notebook.rs` | cells and commands of the kernel for Jupyter |
 //! | `plot.rs` | plots, which notebooks draw |
 //! | `sample.rs` | draws from posterior distributions |
 //! | `signals.rs` | signals that come while a call runs |
@@ -14,6 +15,7 @@
 
 mod error;
 mod given;
+mod notebook;
 mod plot;
 mod program;
 mod sample;
@@ -38,6 +40,7 @@ fn _diffeo(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::PyFunction>()?;
     module.add_class::<stablehlo::StableHlo>()?;
     module.add_class::<plot::Plot>()?;
+    module.add_class::<notebook::Notebook>()?;
     module.add_class::<server::Server>()?;
     module.add_function(wrap_pyfunction!(look_for_llvm_in, module)?)?;
     module.add_function(wrap_pyfunction!(server::is_unfinished, module)?)?;

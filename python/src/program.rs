@@ -29,7 +29,7 @@ fn time(seconds: Option<f64>) -> PyResult<Option<Duration>> {
 }
 
 /// The options that keyword arguments name.
-fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<HostOptions> {
+pub fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<HostOptions> {
     let mut options = HostOptions::default();
     let Some(given) = given else { return Ok(options) };
     for (key, value) in given.iter() {
@@ -460,18 +460,6 @@ impl PyFunction {
     fn _types<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let (from, to) = self.inner.sides();
         Ok((described(py, from)?, described(py, to)?))
-    }
-
-    /// The columns of the table that the result is, or that is the first component of it, as they are declared.
-    fn _columns(&self) -> Vec<String> {
-        let (_, to) = self.inner.sides();
-        let table = match to {
-            Type::Tuple(parts) => parts.first().unwrap_or(to),
-            to => to,
-        };
-        let Type::Array(_, row) = table else { return Vec::new() };
-        let Type::Record(fields) = &**row else { return Vec::new() };
-        fields.written().map(|(name, _)| name.to_string()).collect()
     }
 
     #[getter]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -113,6 +114,12 @@ def test_a_constant_is_computed_once(client):
     assert lines("def other = 1\n\nfit.a") == ("2.0", [])
     lines("def slow(x: Real) -> Real = trace(\"slow\", x) * 3.0")
     assert lines("fit.a") == ("3.0", ["slow: 1.0\n"])
+    # The type of a value is among them.
+    lines("type Way = Left | Right")
+    lines('def way = if slow(1.0) > 0.0 then Left else Right\ndef same = trace("same", 1)')
+    assert lines("(way, same)") == ("(Left, 1)", ["slow: 1.0\n", "same: 1\n"])
+    lines("type Way = Right | Left")
+    assert lines("(way, same)") == ("(Left, 1)", ["slow: 1.0\n"])
     # One that fails is told by the cells that need it.
     lines("def bad = [1.0][int_of(slow(1.0))]\ndef int_of(x: Real) -> Int = round(x)\ndef either(x) = if x > 0.0 then x else bad")
     assert lines("either(1.0)")[0] == "1.0"
@@ -120,6 +127,84 @@ def test_a_constant_is_computed_once(client):
     # Places are those of the cell.
     reply, _ = run(client, "def k = slow(\n  1.0)\ndef g = 1\n\n[k][g]")
     assert reply["traceback"][0].startswith("5:1: "), reply
+
+
+def test_commands(client, tmp_path):
+    table = tmp_path / "points.csv"
+    table.write_text("day,t,wet\na,1.5,yes\nb,,no\n")
+
+    def said(code):
+        reply, shown = run(client, code)
+        assert reply["status"] == "ok", reply
+        return "".join(content["text"] for kind, content in shown if kind == "stream" and content["name"] == "stdout")
+
+    def refused(code):
+        reply, _ = run(client, code)
+        assert reply["status"] == "error", reply
+        return "\n".join(reply["traceback"])
+
+    assert said(f":data points = {table}") == "points : []{day: String, t: Maybe[Real], wet: Bool}\n"
+    assert value(client, "def dry = [day.day for day in points if not day.wet]\ndry")["text/plain"] == '["b"]'
+    assert said(":look points").startswith("2 rows\n\ncolumn  type         missing  min")
+    assert said(":type map") == "(a -> b, [n]a) -> [n]b\n"
+    assert said(":type trace(points[0].day, 1)") == "Int\n"
+    assert said("def cube(x: Real) = x ^ 3\n") == ""
+    assert said(":grad cube at 2.0") == "value     8.0\ngradient  12.0\n"
+    # Commands stand before what a cell has else.
+    reply, shown = run(client, "\n:type cube\n:type points[0]\ndef places = length(points)\nplaces")
+    assert [content["text"] for kind, content in shown if kind == "stream"][0] == "Real -> Real\n"
+    assert next(content["data"]["text/plain"] for kind, content in shown if kind == "execute_result") == "2"
+    # Data that are read again take the place of those before.
+    table.write_text("day,t,wet\nz,1.5,no\n")
+    assert value(client, "dry")["text/plain"] == '["b"]'
+    assert said(f":data points: []{{day: String, wet: Bool}} = {table}") == "points : []{day: String, wet: Bool}\n"
+    assert value(client, "dry")["text/plain"] == '["z"]'
+    for name, needs in [("type", "EXPR"), ("data", "NAME = FILE"), ("look", "EXPR"), ("grad", "F at X")]:
+        assert f":{name} {needs}" in said(":help")
+    assert ":quit" not in said(":help")
+    assert "there is no `:quit`" in refused(":quit")
+    assert "did you mean `:look`?" in refused(":loook points")
+    assert "`:type` needs EXPR" in refused(":type")
+    assert "`:look` needs a table, and this is []Real" in refused(":look [1.0]")
+    assert "there is no such file" in refused(":data none = none.csv")
+    assert "there is no `nowhere` here" in refused(":type nowhere")
+    # A program of which the data are no longer.
+    run(client, "type Kind = Low | High")
+    (tmp_path / "kinds.json").write_text('[{"High": null}, {"Low": null}]')
+    assert said(f":data kinds: []Kind = {tmp_path / 'kinds.json'}") == "kinds : []Kind\n"
+    assert value(client, "kinds")["text/plain"] == "[High, Low]"
+    run(client, "type Kind = High | Low | Other")
+    assert "are to be read again" in refused("kinds")
+
+
+def test_the_page_of_the_book_does_what_it_says(client, root):
+    page = (root / "docs" / "book" / "notebooks.md").read_text()
+    first, second = re.findall(r"```jupyter\n(.*?)```", page, re.S)
+    assert value(client, first)["text/plain"] == "([60.0, 80.0], [20.0, 40.0])"
+    reply, shown = run(client, second.replace("docs/book", str(root / "docs" / "book")))
+    said = [content["text"] for kind, content in shown if kind == "stream"]
+    assert said[0] == "days : []{date: String, rain: Maybe[Real], t_max: Maybe[Real], t_min: Maybe[Real]}\n"
+    assert said[1].startswith("5 rows\n\ncolumn  type") and said[2:] == ["Maybe[Real]\n"]
+    assert next(content["data"]["text/plain"] for kind, content in shown if kind == "execute_result") == "1.6"
+
+
+def test_long_values_are_kept_and_an_interrupt_ends_them(kernel):
+    manager, client = kernel
+
+    def lines(code):
+        reply, shown = run(client, code)
+        assert reply["status"] == "ok", reply
+        return [content["text"] for kind, content in shown if kind == "stream"]
+
+    lines('def many = iota(200000 + trace("many", 0))')
+    assert lines("many[3]") == ["many: 0\n"]
+    assert lines("many[4] + length(many)") == []
+    lines("def endless(x: Real) -> Real = endless(x + 1.0)\ndef never = endless(0.0)")
+    client.execute("never", stop_on_error=False)
+    time.sleep(2.0)
+    manager.interrupt_kernel()
+    content = client.get_shell_msg(timeout=30)["content"]
+    assert (content["status"], content["ename"]) == ("error", "KeyboardInterrupt")
 
 
 def test_completion_and_inspection(client):

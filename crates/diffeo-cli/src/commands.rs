@@ -12,7 +12,6 @@ use diffeo::data::{check_writable, write_results, DataError, Output, Problem, Ta
 use diffeo::pipeline::timed;
 use diffeo::{Cpu, Engine, Entry, Event, How, Limits, ModuleId, Options, Session};
 use diffeo_base::{Diagnostic, Span};
-use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
 use std::io;
 use std::path::Path;
@@ -267,14 +266,6 @@ impl Shell {
     }
 }
 
-/// The type of what an entry evaluates to.
-pub fn result_type(entry: &Entry) -> &Ty {
-    match &entry.ty {
-        Ty::Fun(function) => &function.1,
-        other => other,
-    }
-}
-
 /// `diffeo run`
 pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
@@ -283,7 +274,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     let module = shell.checked(&args.file)?;
     let entry = shell.entry(module, &args.entry)?;
     let datas = &entry.program.datas;
-    let ty = result_type(&entry);
+    let ty = entry.result_type();
     // Known before the work is done, not after.
     let refused = |shell: &Shell, error: &DataError| match error.problem {
         Problem::Closed => Stop::OutputClosed,
@@ -375,7 +366,7 @@ pub fn eval(args: &EvalArgs, setting: Setting) -> Result<(), Stop> {
     })?;
     let value = shell.evaluate(&entry, arg, &args.evaluation, cpu)?;
     shell.phase("write", "writing the result".to_string());
-    print::value(&value, result_type(&entry), &entry.program.datas, args.evaluation.json)?;
+    print::value(&value, entry.result_type(), &entry.program.datas, args.evaluation.json)?;
     shell.tell();
     Ok(())
 }

@@ -31,6 +31,7 @@ mod watch;
 use args::{Cli, Command};
 use clap::Parser;
 use commands::Setting;
+use diffeo::console::Refused;
 use render::Messages;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -44,6 +45,12 @@ pub enum Stop {
     Usage,
     /// Nobody reads the output any more, which is no failure.
     OutputClosed,
+}
+
+impl From<Refused> for Stop {
+    fn from(Refused: Refused) -> Stop {
+        Stop::Refused
+    }
 }
 
 fn main() -> ExitCode {

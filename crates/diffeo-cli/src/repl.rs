@@ -5,19 +5,17 @@
 //! pipe, they are read as they are, and the exit status tells whether all of them were right.
 
 mod command;
-mod constants;
-mod data;
 mod edit;
 
 use crate::args::{Evaluation, ReplArgs};
-use crate::commands::{function_text, result_type, Setting, Shell};
+use crate::commands::{function_text, Setting, Shell};
 use crate::printable::printable;
 use crate::watch::{self, Asks};
 use crate::{plot, print, Stop};
-use constants::Constants;
+use diffeo::console::{Console, Constants, Refused};
 use diffeo::plot::show;
-use diffeo::{Cpu, Entry, ModuleId, Session};
-use diffeo_base::{bounded, Diagnostic, FileId, Span};
+use diffeo::{Cpu, Entry, Limits, ModuleId, Session};
+use diffeo_base::{Diagnostic, FileId, Span};
 use diffeo_calculus::value::Value;
 use diffeo_syntax::ast::{Binding, ExprId, ExprKind, Item, PatId, PatKind};
 use diffeo_syntax::TokenClass;
@@ -306,22 +304,10 @@ impl Repl {
             Err(Stop::Refused | Stop::Usage) => {
                 self.failed = true;
                 (self.shell.session, self.context) = before;
-                self.constants.go_back(&self.shell.session);
                 Ok(Next::Goes)
             }
             Err(Stop::OutputClosed) => Err(Stop::OutputClosed),
         }
-    }
-
-    /// Has the front end do something, within the bounds of the session: what it has changed is thrown away if they end it.
-    fn within<R>(&mut self, work: impl FnOnce(&mut Session) -> R) -> Result<R, Stop> {
-        let limits = self.shell.setting.limits.clone();
-        let session = &mut self.shell.session;
-        bounded(move || limits.check(), || work(session)).map_err(|bound| {
-            let message = format!("{}, while checking the input", bound.message());
-            self.shell.report(&[Diagnostic::error(bound.code(), Span::NONE, message)]);
-            Stop::Refused
-        })
     }
 
     fn definitions(&mut self, text: &str) -> Result<(), Stop> {
@@ -337,9 +323,7 @@ impl Repl {
         self.defined(module)
     }
 
-    fn defined(&mut self, module: Option<ModuleId>) -> Result<(), Stop> {
-        self.shell.flush()?;
-        let module = module.ok_or(Stop::Refused)?;
+    fn defined(&mut self, module: ModuleId) -> Result<(), Stop> {
         self.context = Some(module);
         for symbol in self.shell.session.symbols(module) {
             if let Some(ty) = symbol.ty {
@@ -349,44 +333,11 @@ impl Repl {
         Ok(())
     }
 
-    /// An expression, checked.
-    fn checked(&mut self, text: &str) -> Result<ModuleId, Stop> {
-        if let Some(command) = meant(text) {
-            let word = text.trim_end_matches("()");
-            let names = self.shell.session.visible(self.context);
-            if !names.iter().any(|name| name.as_str() == word) {
-                let d = Diagnostic::error("command", Span::NONE, format!("`{text}` is no command"));
-                self.shell.report(&[d.help(format!("commands begin with a colon: `:{command}`"))]);
-                return Err(Stop::Refused);
-            }
-        }
-        let context = self.context;
-        let module = self.within(|session| session.expression(context, text))?;
-        self.shell.flush()?;
-        module.ok_or(Stop::Refused)
-    }
-
     fn expression(&mut self, text: &str) -> Result<(), Stop> {
         let module = self.checked(text)?;
         let shown = self.value(module)?;
         self.context = Some(module);
         print::text(&shown)
-    }
-
-    /// Runs an entry point on the constants of the session: the entry point as it was, and its value.
-    fn evaluate(&mut self, entry: Entry) -> Result<(Entry, Value), Stop> {
-        let how = Evaluation { ..self.how };
-        let (cpu, shell) = (self.cpu, &mut self.shell);
-        let whole = entry.clone();
-        let (entry, argument) = self.constants.put(entry, &mut |constant, argument| {
-            watch::doing(format!("evaluating `{}`", constant.name), Asks::Always);
-            let run = shell.attempt(constant, argument, &how, cpu);
-            let value = run.result.ok()?;
-            shell.took(run.operations, run.warnings, how.kinks());
-            Some(value)
-        });
-        let value = self.shell.evaluate(&entry, argument, &how, self.cpu)?;
-        Ok((whole, value))
     }
 
     /// The value of a checked expression, as it is shown.
@@ -398,7 +349,7 @@ impl Repl {
         let (entry, value) = self.evaluate(entry)?;
         self.constants.keep(&entry, &value);
         watch::doing("showing the value".to_string(), Asks::Always);
-        let (ty, datas) = (result_type(&entry), &entry.program.datas);
+        let (ty, datas) = (entry.result_type(), &entry.program.datas);
         if self.how.json {
             let mut out = Vec::new();
             // Writing to memory does not fail.
@@ -437,6 +388,57 @@ impl Repl {
         self.shell.flush()?;
         self.context = joined;
         print::text(&printable(&names.join("\n")))
+    }
+}
+
+impl Console for Repl {
+    fn session(&mut self) -> &mut Session {
+        &mut self.shell.session
+    }
+
+    fn context(&self) -> Option<ModuleId> {
+        self.context
+    }
+
+    fn constants(&mut self) -> &mut Constants {
+        &mut self.constants
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.shell.setting.limits
+    }
+
+    fn report(&mut self, messages: &[Diagnostic]) {
+        self.shell.report(messages);
+    }
+
+    fn checked(&mut self, text: &str) -> Result<ModuleId, Refused> {
+        if let Some(command) = meant(text) {
+            let word = text.trim_end_matches("()");
+            let names = self.shell.session.visible(self.context);
+            if !names.iter().any(|name| name.as_str() == word) {
+                let d = Diagnostic::error("command", Span::NONE, format!("`{text}` is no command"));
+                let d = d.help(format!("commands begin with a colon: `:{command}`"));
+                return Err(self.refuse(d));
+            }
+        }
+        let context = self.context;
+        self.within(|session| session.expression(context, text))
+    }
+
+    fn evaluate(&mut self, entry: Entry) -> Result<(Entry, Value), Refused> {
+        let how = Evaluation { ..self.how };
+        let (cpu, shell) = (self.cpu, &mut self.shell);
+        let whole = entry.clone();
+        let (entry, argument) = self.constants.put(entry, &mut |constant, argument| {
+            watch::doing(format!("evaluating `{}`", constant.name), Asks::Always);
+            let run = shell.attempt(constant, argument, &how, cpu);
+            let value = run.result.ok()?;
+            shell.took(run.operations, run.warnings, how.kinks());
+            Some(value)
+        });
+        let value = self.shell.evaluate(&entry, argument, &how, self.cpu);
+        Ok((whole, value.map_err(|_| Refused)?))
     }
 }
 

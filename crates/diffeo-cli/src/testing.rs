@@ -5,7 +5,7 @@
 //! program. Each runs by itself: one that is stopped stops no other.
 
 use crate::args::{Evaluation, Kinks, TestArgs};
-use crate::commands::{result_type, Setting, Shell};
+use crate::commands::{Setting, Shell};
 use crate::printable::printable;
 use crate::{print, Stop};
 use diffeo::{Cpu, Engine, Entry, Limits, ModuleId};
@@ -233,7 +233,7 @@ fn of_example(
     match value(shell, &entry, engine) {
         Err(_) => Some(format!("> {expression}")),
         Ok(value) => {
-            let text = show(&value, result_type(&entry), &entry.program.datas);
+            let text = show(&value, entry.result_type(), &entry.program.datas);
             (text != wanted).then(|| format!("> {expression}\nis       {text}\nnot      {wanted}"))
         }
     }

@@ -2,7 +2,7 @@
 //! the order of fields and the names of sizes.
 
 use crate::types::{FieldOrder, Fields};
-use diffeo_base::{field_name, Name};
+use diffeo_base::{field_name, Name, Span};
 use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId, Ty, WellKnown};
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub struct Interface {
     pub parameter: Option<String>,
     /// See [`Interface::text`].
     pub fields: Vec<(Name, String)>,
+    /// Where the type of its result is written; where it is not, no place.
+    pub result: Span,
 }
 
 impl Interface {
@@ -30,7 +32,7 @@ impl Interface {
         let ty = Type::of_core(ty, datas);
         let text = ty.signature();
         let (doc, parameters, fields) = (Vec::new(), Vec::new(), Vec::new());
-        Interface { doc, parameters, ty, text, parameter: None, fields }
+        Interface { doc, parameters, ty, text, parameter: None, fields, result: Span::NONE }
     }
 }
 

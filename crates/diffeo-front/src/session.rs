@@ -104,6 +104,16 @@ pub struct Entry {
     pub interface: Rc<Interface>,
 }
 
+impl Entry {
+    /// The type of what it evaluates to.
+    pub fn result_type(&self) -> &Ty {
+        match &self.ty {
+            Ty::Fun(function) => &function.1,
+            other => other,
+        }
+    }
+}
+
 impl Default for Session {
     fn default() -> Self {
         Session::new()

@@ -34,9 +34,13 @@ pub fn readable(w: &mut Workspace, entry: GlobalId) -> Program {
 /// The program without the variant types that its last definition does not need, and with different names for
 /// the variables of a definition.
 pub fn pruned(program: &Program) -> Program {
+    needed_by(program, GlobalId(program.globals.len() as u32 - 1))
+}
+
+/// What a definition needs of a program, itself last, with different names for the variables of a definition.
+pub fn needed_by(program: &Program, entry: GlobalId) -> Program {
     let part = reach::Reached { datas: program.datas.clone(), globals: program.globals.clone() };
-    let last = GlobalId(part.globals.len() as u32 - 1);
-    let mut part = reach::prune(&part, last).0;
+    let mut part = reach::prune(&part, entry).0;
     names::tell_apart(&mut part.globals);
     part.into_program()
 }

@@ -8,6 +8,7 @@
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
+pub mod console;
 pub mod derivative_check;
 pub mod differentiate;
 pub mod export;
@@ -35,8 +36,8 @@ pub use diffeo_lower::Refusal;
 #[doc(hidden)]
 pub use host::{from_core, to_core};
 pub use host::{
-    Array, Error, FromDiffeo, Function, HostOptions, Interval, Lines, Mismatch, Program, Report,
-    Reports, ToDiffeo, Type, Types, Value, Variant, WellKnown, XlaModule,
+    Array, Error, FromDiffeo, Function, HostOptions, Interval, Lines, Mismatch, Notebook, Program,
+    Report, Reports, Shown, ToDiffeo, Type, Types, Value, Variant, WellKnown, XlaModule,
 };
 pub use sample::{
     Approximation, Chain, Method, Names, SampleOptions, Samples, Step, Steps, Summary, Variable,

@@ -46,6 +46,14 @@ def joined(cell, before=()):
     return "\n".join([cell, *imports, *(line for line in lines if not line.startswith("import "))])
 
 
+def commands(cell):
+    """The commands at the beginning of a cell, a line each, without their colons; and the cell with blank lines in their place."""
+    lines = cell.split("\n")
+    count = next((i for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith(":")), len(lines))
+    found = [line.strip().removeprefix(":").strip() for line in lines[:count] if line.strip()]
+    return found, "\n".join([""] * count + lines[count:])
+
+
 def split(cell):
     """The definitions of a cell, and the expression behind them: how many lines stand before it, and its text.
 

@@ -1,7 +1,7 @@
 """The kernel for Jupyter: `diffeo jupyter install`, or `python -m diffeo.kernel install`, then notebooks in Diffeo.
 
-A cell has definitions, and an expression behind them whose value is shown. Later cells see earlier ones, and may
-define their names anew: what uses them sees the new ones.
+A cell has definitions, and an expression behind them whose value is shown; commands, which begin with a colon, may stand
+before them. Later cells see earlier ones, and may define their names anew: what uses them sees the new ones.
 """
 
 import json
@@ -12,11 +12,11 @@ import warnings
 
 from ipykernel.kernelbase import Kernel
 
-from . import _api, _diffeo
-from ._cells import Cells, defined, split
+from . import _diffeo
+from ._cells import Cells, commands, defined, split
 from ._display import bundle
 from ._errors import Error, PlotWarning
-from ._kept import Kept
+from ._variants import Types
 
 #: What a value of a cell is made with: machine code that is there at once.
 _ENGINE = "jit"
@@ -44,7 +44,7 @@ class DiffeoKernel(Kernel):
     def __init__(self, **options):
         super().__init__(**options)
         self._cells = Cells()
-        self._kept = Kept()
+        self._notebook = _diffeo.Notebook()
         self._server = _diffeo.Server()
         self._next_progress = 0.0
         self._progress_of = None
@@ -54,20 +54,34 @@ class DiffeoKernel(Kernel):
     async def do_execute(
         self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, *, cell_meta=None, cell_id=None
     ):
-        definitions, line, expression = split(code)
+        asked, code = commands(code)
+        line = 0
         try:
+            for command in asked:
+                self._command(command, silent)
+            definitions, line, expression = split(code)
             self._execute(definitions, line, expression, silent)
         except Error as error:
             return self._failed(error, line, silent)
         except KeyboardInterrupt:
             return self._stopped("KeyboardInterrupt", "interrupted", ["interrupted"], silent)
+        finally:
+            self._warn(silent)
         return {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
+
+    def _command(self, command, silent):
+        self._notebook.check(self._cells.joined(""))
+        # Those of earlier cells.
+        self._notebook.take_warnings()
+        text, definition = self._notebook.command(command, **self._options(silent))
+        if definition:
+            self._cells.add(definition)
+        self._stream("stdout", text, silent)
 
     def _execute(self, definitions, line, expression, silent):
         text = self._cells.joined(definitions)
-        module = _api.Module("cell.deo", text)
-        for warning in module.warnings:
-            self._stream("stderr", warning["text"], silent)
+        self._notebook.check(text)
+        self._warn(silent)
         if definitions.strip():
             self._cells.add(definitions)
         if not expression.strip():
@@ -78,29 +92,18 @@ class DiffeoKernel(Kernel):
                 self._show({"text/plain": "\n".join(types)}, silent)
             return
         # A constant that an earlier cell has computed is its value.
-        put = self._kept.put(text, expression, lambda text, name: self._computed(text, name, silent))
-        if put != text:
-            module = _api.Module("cell.deo", put)
-        options = self._options(silent)
-        try:
-            # The value, and how the language writes it.
-            run = module.expression(f"fn () -> let it = (\n{expression}\n) in (it, show(it))", **options)
-        except Error as error:
-            # A function has a type to show, but no text.
-            try:
-                function = module.expression(f"(\n{expression}\n)")
-            except Error:
-                raise error from None
-            self._show({"text/plain": f"<function : {function.type_}>"}, silent)
-            return
-        value, written = run()
-        for warning in run.take_warnings():
-            self._stream("stderr", warning["text"], silent)
+        classes = Types(self._notebook.variants())._classes
+        value, written, columns = self._notebook.evaluate(expression, classes, **self._options(silent))
+        self._warn(silent)
         for note in getattr(value, "notes", []):
             self._stream("stderr", f"warning[plot]: in the plot, {note}", silent)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlotWarning)
-            self._show(bundle(value, written, run._columns()), silent)
+            self._show(bundle(value, written, columns), silent)
+
+    def _warn(self, silent):
+        for warning in self._notebook.take_warnings():
+            self._stream("stderr", warning["text"], silent)
 
     def _options(self, silent):
         return {
@@ -108,21 +111,6 @@ class DiffeoKernel(Kernel):
             "trace": lambda text: self._stream("stdout", text, silent),
             "progress": lambda label, step, value: self._progress(f"{label}: step {step}, {value:.6g}", silent),
         }
-
-    def _computed(self, text, name, silent):
-        """The literal of a constant, if there is one; without a name, whether the program is right."""
-        try:
-            module = _api.Module("cell.deo", text)
-            if name is None:
-                return True
-            run = module.expression(f"fn () -> show({name})", **self._options(silent))
-            literal = run()
-        except Error:
-            # The run of the cell says what is wrong, if it needs the constant.
-            return None
-        for warning in run.take_warnings():
-            self._stream("stderr", warning["text"], silent)
-        return literal
 
     def _show(self, data, silent):
         if not silent:
@@ -150,8 +138,8 @@ class DiffeoKernel(Kernel):
         for message in error.messages:
             place = ""
             if message["line"] is not None:
-                # The expression of a cell stands one line down in a text of its own.
-                shift = line - 1 if message["file"] == "<expression>" else 0
+                # The expression of a cell is a text of its own.
+                shift = line if message["file"] == "<expression>" else 0
                 place = f"{message['line'] + shift}:{message['column']}: "
             lines.append(f"{place}{message['severity']}[{message['code']}]: {message['message']}")
             lines += [f"  note: {note}" for note in message["notes"]]
@@ -169,6 +157,7 @@ class DiffeoKernel(Kernel):
 
     def _ask(self, method, code, cursor):
         """The answer of the language server about a place of a cell."""
+        _, code = commands(code)
         definitions, first, expression = split(code)
         prefix = "def it = " if expression.strip() else ""
         lines = code.splitlines()
@@ -212,7 +201,7 @@ class DiffeoKernel(Kernel):
     async def do_is_complete(self, code):
         if _diffeo.is_unfinished(code):
             return {"status": "incomplete", "indent": "  "}
-        definitions, _, expression = split(code)
+        definitions, _, expression = split(commands(code)[1])
         whole = not any(_diffeo.is_unfinished(part) for part in (definitions, expression))
         return {"status": "complete"} if whole else {"status": "incomplete", "indent": "  "}
 

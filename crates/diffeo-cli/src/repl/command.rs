@@ -3,77 +3,59 @@
 use super::{Next, Repl};
 use crate::printable::printable;
 use crate::{print, Stop};
-use diffeo_base::{closest, Diagnostic, Span};
+use diffeo::console::{self, Command, Console};
 use diffeo_ide::docs;
-use diffeo_syntax::ast::{ExprKind, Item};
 use std::time::Instant;
-
-/// The commands: name, what follows it, what it does.
-pub const COMMANDS: [(&str, &str, &str); 9] = [
-    ("type", "EXPR", "the type of an expression, which is not evaluated"),
-    (
-        "doc",
-        "[WORDS]",
-        "what a function of the library, or of the session, does; or what words lead to",
-    ),
-    ("grad", "F at X", "value and gradient of a function at a point; also F(X)"),
-    ("time", "EXPR", "the value, and how long it took"),
-    ("data", "NAME = FILE", "names what a file holds, as `run --arg`; also NAME: TYPE = FILE"),
-    (
-        "look",
-        "EXPR",
-        "a table: types, missing cells and five numbers of each column, the first rows",
-    ),
-    ("load", "FILE", "adds the definitions of a program, read anew"),
-    ("help", "", "this list"),
-    ("quit", "", "ends the session; Ctrl-D, too"),
-];
 
 impl Repl {
     pub(super) fn command(&mut self, text: &str) -> Result<Next, Stop> {
-        let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let rest = rest.trim();
-        // The beginning of a name will do.
-        let named =
-            COMMANDS.iter().find(|(known, _, _)| !name.is_empty() && known.starts_with(name));
-        let Some((name, needs, _)) = named else {
-            let d = Diagnostic::error("command", Span::NONE, format!("there is no `:{name}`"));
-            let near = closest(name, COMMANDS.iter().map(|(known, _, _)| *known));
-            return self.refuse(d.help(match near {
-                Some(near) => format!("did you mean `:{near}`? `:help` lists the commands"),
-                None => "`:help` lists the commands".to_string(),
-            }));
+        let (command, rest) = match Command::of(text, |_| true) {
+            Ok(found) => found,
+            Err(d) => return self.guarded(|repl| Err(repl.refuse(*d).into())),
         };
-        if rest.is_empty() && !needs.is_empty() && !needs.starts_with('[') {
-            let d = Diagnostic::error("command", Span::NONE, format!("`:{name}` needs {needs}"));
-            return self.refuse(d.help(format!("write `:{name} {needs}`")));
+        match command.name {
+            "quit" => Ok(Next::Ends),
+            "help" => {
+                let intro =
+                    "An expression is evaluated; `def`, `let`, `type` and `import` define names.\n\
+                    `it` is the last expression. Modules need no import: linalg.solve(a, b).";
+                print::text(&format!("{intro}\n\n{}", console::help(|_| true)))?;
+                Ok(Next::Goes)
+            }
+            "doc" => self.guarded(|repl| repl.doc(rest)),
+            "load" => self.guarded(|repl| repl.load(rest.trim_matches('"'))),
+            "data" => self.guarded(|repl| {
+                let given = repl.data(rest)?;
+                repl.defined(given.module)
+            }),
+            "look" => self.guarded(|repl| print::text(&printable(&repl.look(rest)?))),
+            // It is only looked at: `it` stays what it was.
+            "type" => self.guarded(|repl| print::text(&printable(&repl.type_of(rest)?))),
+            "time" => self.guarded(|repl| repl.time(rest)),
+            _ => self.guarded(|repl| print::text(&repl.gradient(rest)?)),
         }
-        match *name {
-            "quit" => return Ok(Next::Ends),
-            "help" => print::text(&help())?,
-            "doc" => return self.guarded(|repl| repl.doc(rest)),
-            "load" => return self.guarded(|repl| repl.load(rest.trim_matches('"'))),
-            "data" => return self.guarded(|repl| repl.data(rest)),
-            "look" => return self.guarded(|repl| repl.look(rest)),
-            "type" => return self.guarded(|repl| repl.type_of(rest)),
-            "time" => return self.guarded(|repl| repl.time(rest)),
-            _ => return self.guarded(|repl| repl.grad(rest)),
-        }
-        Ok(Next::Goes)
     }
 
-    fn refuse(&mut self, d: Diagnostic) -> Result<Next, Stop> {
-        self.guarded(|repl| {
-            repl.shell.report(&[d]);
-            Err(Stop::Refused)
-        })
+    /// The arguments of the command line. The type of one that `main` of the program takes is the one that it has there.
+    pub(super) fn arguments(&mut self, args: &[(String, String)]) -> Result<(), Stop> {
+        for (name, value) in args {
+            let ty = self.parameter(name);
+            let given = console::given(self, name, ty, value)?;
+            self.defined(given.module)?;
+        }
+        Ok(())
     }
 
-    fn type_of(&mut self, text: &str) -> Result<(), Stop> {
-        let module = self.checked(text)?;
-        let ty = self.shell.session.type_of(module, "it").unwrap_or_default();
-        // It was only looked at: `it` stays what it was.
-        print::text(&printable(&ty))
+    /// The type of a parameter of `main`, if there is one.
+    fn parameter(&mut self, name: &str) -> Option<String> {
+        let context = self.context?;
+        let names = self.shell.session.names_at(context, usize::MAX);
+        names.iter().find(|symbol| &*symbol.name == "main")?;
+        let entry = self.shell.session.callable(context, "main");
+        _ = self.shell.session.take_diagnostics();
+        let entry = entry?;
+        let mut fields = entry.interface.fields.iter();
+        fields.find(|(field, _)| *field == *name).map(|(_, ty)| ty.clone())
     }
 
     fn time(&mut self, text: &str) -> Result<(), Stop> {
@@ -92,32 +74,6 @@ impl Repl {
             checked.as_secs_f64(),
             (all - checked).as_secs_f64()
         ))
-    }
-
-    /// `F at X`, or an application.
-    fn grad(&mut self, text: &str) -> Result<(), Stop> {
-        let parts = match text.rsplit_once(" at ") {
-            Some((f, x)) => Some((f.trim().to_string(), x.trim().to_string())),
-            None => application(text),
-        };
-        let Some((f, x)) = parts else {
-            let d =
-                Diagnostic::error("command", Span::NONE, "`:grad` needs a function and a point");
-            let d = d.help("write `:grad f at 2.0`, or `:grad f(2.0)`");
-            self.shell.report(&[d]);
-            return Err(Stop::Refused);
-        };
-        let module = self.checked(&format!("value_and_grad({f})({x})"))?;
-        let entry = self.shell.entry(module, "it")?;
-        let (entry, pair) = self.evaluate(entry)?;
-        let ty = crate::commands::result_type(&entry);
-        let (diffeo_calculus::Ty::Tuple(types), [value, gradient]) = (ty, pair.fields()) else {
-            return Err(Stop::Refused);
-        };
-        let datas = &entry.program.datas;
-        let shown = |value, ty| diffeo_calculus::show::show(value, ty, datas);
-        print::text(&format!("value     {}", shown(value, &types[0])))?;
-        print::text(&format!("gradient  {}", shown(gradient, &types[1])))
     }
 
     fn doc(&mut self, name: &str) -> Result<(), Stop> {
@@ -145,24 +101,4 @@ impl Repl {
             }
         }
     }
-}
-
-/// The function and the argument of an application.
-fn application(text: &str) -> Option<(String, String)> {
-    let (ast, _) = diffeo_syntax::parse_expression(diffeo_base::FileId(0), text);
-    let Some(Item::Def(def)) = ast.items.first() else { return None };
-    let ExprKind::Apply { fun, arg } = &ast.exprs[def.body].kind else { return None };
-    let part = |span: Span| text.get(span.start as usize..span.end as usize).map(str::to_string);
-    let argument = part(ast.exprs[*arg].span)?;
-    Some((part(ast.exprs[*fun].span)?, argument))
-}
-
-fn help() -> String {
-    let mut out = "An expression is evaluated; `def`, `let`, `type` and `import` define names.\n\
-                   `it` is the last expression. Modules need no import: linalg.solve(a, b).\n\n"
-        .to_string();
-    for (name, needs, what) in COMMANDS {
-        out += &format!("  {:18} {what}\n", format!(":{name} {needs}"));
-    }
-    out
 }

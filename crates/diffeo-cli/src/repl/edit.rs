@@ -1,9 +1,9 @@
 //! A session on a terminal: lines that are edited, with a history and completions.
 
-use super::command::COMMANDS;
 use super::{is_open, Next, Repl};
 use crate::watch::{self, Asks};
 use crate::{print, Stop};
+use diffeo::console::COMMANDS;
 use diffeo::{ModuleId, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_front::library;
@@ -97,7 +97,7 @@ impl Completer for EditorHelp {
         let start = start.map_or(at, |(start, _)| start);
         let word = &before[start..];
         if before[..start].trim() == ":" {
-            let names = COMMANDS.iter().map(|(name, _, _)| name.to_string());
+            let names = COMMANDS.iter().map(|command| command.name.to_string());
             return Ok((start, pairs(names.filter(|name| name.starts_with(word)))));
         }
         let (skipped, names) = self.names(word);

@@ -111,6 +111,60 @@ the tangent: arrays of length 2 and 1
     assert!(!folder.0.join("lib/none.h").exists());
 }
 
+#[test]
+fn texts_and_lists_are_arrays() {
+    if !has("cc") || !has("ar") {
+        return;
+    }
+    let (lists, main) = (include_str!("build/lists.deo"), include_str!("build/lists.c"));
+    let folder = Folder::new().with("lists.deo", lists).with("main.c", main);
+    let mut build = vec!["build", "lists.deo", "-o", "lib"];
+    let entries =
+        ["shout", "grid", "long", "kinds", "total", "turned", "pairs", "upto", "constant", "said"];
+    entries.iter().chain(&["at", "total:gradient"]).for_each(|e| build.extend(["--entry", e]));
+    folder.run(&build).prints("");
+    let header = std::fs::read_to_string(folder.0.join("lib/lists.h")).expect("a header");
+    for expected in [
+        "int32_t lists_shout(lists_context *context, const char *const *words, const int64_t words_shape[1], \
+         lists_texts_1 *result);",
+        " * takes: words[n]\n * gives: result[n] */\nint32_t lists_shout(",
+        // A size without a name is told where it stands.
+        " * takes: words[n], least\n * gives: result[result->shape[0]] */\nint32_t lists_long(",
+        " * takes: words[words_shape[0]][words_shape[1]], k\n",
+        "const double *xs, const int64_t xs_shape[1], double *result, lists_reals_1 *xs_bar);",
+    ] {
+        assert!(header.contains(expected), "{expected}\n{header}");
+    }
+    let expected = "\
+the sizes 3 and 2 differ: rows_x
+the text at 1 is not UTF-8 from byte 1 on: words
+lists.deo:25:46: index 2 is out of bounds: the array has length 2, its indices are 0 to 1
+the memory is used up
+0 failures
+";
+    let strict = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Ilib"];
+    let compile = |more: &[&str], to: &str| {
+        let command = [&["cc", "main.c", "-o", to][..], &strict, more, &["-lm"]];
+        run(&folder, &command.concat());
+    };
+    compile(&["lib/liblists.a"], "static");
+    assert_eq!(run(&folder, &["./static"]), expected);
+    if has("valgrind") {
+        let check = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=9", "./static"];
+        assert_eq!(run(&folder, &check), expected);
+    }
+    // The library itself with the sanitizers, where the compiler has them.
+    let sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"];
+    let empty = Folder::new().with("a.c", "int main(void) { return 0; }\n");
+    let probe = Command::new("cc").args(sanitizers).args(["a.c"]).current_dir(&empty.0).output();
+    if probe.is_ok_and(|done| done.status.success()) {
+        compile(&[&sanitizers[..], &["lib/lists.c"]].concat(), "sanitized");
+        assert_eq!(run(&folder, &["./sanitized"]), expected);
+    } else {
+        eprintln!("skipped: the compiler has no sanitizers");
+    }
+}
+
 /// The blocks of the book's page with this mark.
 fn blocks<'p>(page: &'p str, mark: &str) -> Vec<&'p str> {
     let start = format!("```{mark}\n");
@@ -194,14 +248,16 @@ fn what_c_does_not_have_is_refused() {
     let text = "type Tree = Leaf | Node(Tree, Tree)
 def leaves(t: Tree) -> Int = case t of { Leaf -> 1 | Node(l, r) -> leaves(l) + leaves(r) }
 def twice(f: Real -> Real) = fn x -> f(f(x))
-def words(n: Int) = [show(i) for i < n]
+def rows(xs: List[[]Real]) = length_list(xs)
+def many(n: Int) = [list[i] for i < n]
 def same(x) = x
 ";
     let folder = Folder::new().with("a.deo", text);
     for (entry, why) in [
         ("leaves", "`t` is a variant"),
         ("twice", "is a function"),
-        ("words", "is an array of texts"),
+        ("rows", "`xs` is a list of arrays or of lists, which may differ in length"),
+        ("many", "`result` is an array of lists, which may differ in length"),
         ("same", "nothing determines all of the type"),
         ("none", "none"),
     ] {
@@ -354,13 +410,13 @@ fn interfaces_compile_without_a_warning() {
         let done = build(args);
         assert!(done.status == 1 && done.err.contains(why), "{args:?}: {}", done.err);
     }
-    // A size without a name is told where the function stands, and of which value.
+    // A size without a name in a result is told at the type of the result.
     let folder = Folder::new().with("sizes.deo", "def sum2(x: [2]Real) = sum(x)\ndef kept(x: [2]Real) -> {all: []Real} = {all = filter(fn v -> v > 0.0, x)}\n");
     let entries = ["--entry", "sum2", "--entry", "kept", "--interface", "casadi"];
     folder.run(&[&["build", "sizes.deo", "-o", "lib"][..], &entries].concat()).fails(
         1,
         &[
-            "sizes.deo:2:5: error[not-for-c]",
+            "sizes.deo:2:25: error[not-for-c]",
             "`all` in the result of `kept` has one without a name: write its type there, as in `[m]Real`, and `--size m=8`",
         ],
     );

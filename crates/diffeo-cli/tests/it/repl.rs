@@ -84,7 +84,9 @@ only[1]
 :data days = days.csv:na=1.5
 days[2].rain
 :data xs = [1, 2.5]
-xs
+let old = fn () -> xs[0]
+:data xs = [3, 2.5]
+(xs, old())
 ";
     let done = folder.run_with(&["repl"], input);
     assert_eq!((done.status, done.err.as_str()), (0, ""), "{done:?}");
@@ -117,7 +119,9 @@ only : []{{t: Real}}
 days : []{}
 Nothing
 xs : []Real
-[1.0, 2.5]
+old : () -> Real
+xs : []Real
+([3.0, 2.5], 1.0)
 ",
         ty.replace("t: Real", "t: Maybe[Real]")
     );

@@ -4,7 +4,7 @@
 //! a call uses no memory but that of its context and its results.
 
 use super::compiler::{COptions, Compiler, Error};
-use super::interface::Interface;
+use super::interface::{Interface, Unfit};
 use super::literal::{comment, string};
 use super::names::{unique, OTHERS, RESERVED, TAKEN};
 use super::tool::TempFolder;
@@ -84,12 +84,7 @@ pub enum Refused {
         what: &'static str,
     },
     /// An interface does not have what is asked for.
-    Interface {
-        /// The number of the function.
-        number: usize,
-        /// Why not.
-        why: String,
-    },
+    Interface(Unfit),
 }
 
 impl Refused {
@@ -97,8 +92,15 @@ impl Refused {
     pub fn function(&self) -> Option<usize> {
         match self {
             Refused::Name(_) | Refused::Taken(_) => None,
-            Refused::Type { number, .. } | Refused::Interface { number, .. } => Some(*number),
+            Refused::Type { number, .. } | Refused::Interface(Unfit { number, .. }) => {
+                Some(*number)
+            }
         }
+    }
+
+    /// Whether it is about the result of the function.
+    pub fn in_result(&self) -> bool {
+        matches!(self, Refused::Interface(Unfit { in_result: true, .. }))
     }
 }
 
@@ -115,11 +117,11 @@ impl fmt::Display for Refused {
                 "`{name}` cannot be the name of a library in C: compilers would find it in the place of one of \
                  their own; choose another one with `--name`"
             ),
-            Refused::Interface { why, .. } => f.write_str(why),
+            Refused::Interface(Unfit { why, .. }) => f.write_str(why),
             Refused::Type { function, value, what, .. } => write!(
                 f,
-                "`{function}` cannot be called from C: `{value}` is {what}; numbers, truth values, texts, arrays of \
-                 numbers and of truth values, records and tuples of these can be"
+                "`{function}` cannot be called from C: `{value}` is {what}; numbers, truth values, texts, arrays and \
+                 lists of these, records and tuples can be"
             ),
         }
     }
@@ -147,12 +149,15 @@ pub(super) struct CValue {
 }
 
 impl CValue {
-    /// Its name with its sizes, for people: `xs[n][3]`.
-    fn about(&self) -> String {
+    /// Its name with its sizes, for people: `xs[n][3]`. Where the program has no name for a size, `shape` has it.
+    fn about(&self, shape: &str) -> String {
         let mut text = self.name.clone();
         if let Crossing::Array(_, rank) = self.crossing {
             for i in 0..usize::from(rank) {
-                let _ = write!(text, "[{}]", self.sizes.get(i).map_or("", String::as_str));
+                let _ = match self.sizes.get(i).filter(|size| !size.is_empty()) {
+                    Some(size) => write!(text, "[{size}]"),
+                    None => write!(text, "[{}{shape}[{i}]]", self.name),
+                };
             }
         }
         text
@@ -212,7 +217,10 @@ pub fn library(
         exported.push(Exported { name: function, of: export.name.clone(), params, results });
     }
     let header = header(name, &array_types, &declarations);
-    let face = face(name, &unit, exports, files, margin) + &types(name, &array_types) + &functions;
+    let has_texts = array_types.iter().any(|(ty, _)| *ty == TEXT);
+    let give = if has_texts { include_str!("runtime/texts.c") } else { "" };
+    let types = types(name, &array_types) + &give.replace("NAME", name);
+    let face = face(name, &unit, exports, files, margin) + &types + &functions;
     let face = face + "#if defined(__GNUC__)\n#pragma GCC visibility pop\n#endif\n";
     let interfaces = interfaces.iter().map(|i| Ok((i.ending(), i.source(name, &exported)?)));
     let interfaces = interfaces.collect::<Result<_, Refused>>()?;
@@ -223,8 +231,10 @@ pub fn library(
 /// What the header says of a function.
 fn about(export: &Export, params: &[CValue], results: &[CValue]) -> String {
     let mut lines = export.about.clone();
-    let list = |leaves: &[CValue]| leaves.iter().map(CValue::about).collect::<Vec<_>>().join(", ");
-    let (takes, gives) = (list(params), list(results));
+    let list = |leaves: &[CValue], shape: &str| {
+        leaves.iter().map(|leaf| leaf.about(shape)).collect::<Vec<_>>().join(", ")
+    };
+    let (takes, gives) = (list(params, "_shape"), list(results, "->shape"));
     lines.push(String::new());
     lines.push(format!("takes: {}", if takes.is_empty() { "nothing" } else { &takes }));
     lines.push(format!("gives: {gives}"));
@@ -360,10 +370,9 @@ fn crossing(ty: &FlatTy) -> Result<Crossing, &'static str> {
         FlatTy::Int => Ok(Crossing::Scalar(Elem::Int)),
         FlatTy::Bool => Ok(Crossing::Scalar(Elem::Bool)),
         FlatTy::Text => Ok(Crossing::Text),
-        FlatTy::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), rank) => {
+        FlatTy::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool | Elem::Text), rank) => {
             Ok(Crossing::Array(*elem, *rank))
         }
-        FlatTy::Array(Elem::Text, _) => Err("an array of texts"),
         FlatTy::Array(Elem::Box(_), _) => {
             Err("an array of data, of functions, or of more than 32 values at once")
         }
@@ -372,13 +381,17 @@ fn crossing(ty: &FlatTy) -> Result<Crossing, &'static str> {
     }
 }
 
+/// The type of a text of an argument.
+const TEXT: &str = "char *const";
+
 /// The type of C, the field of a word, the name in the names of types, the size in bytes.
 pub(super) fn c_type(elem: Elem) -> (&'static str, &'static str, &'static str, usize) {
     match elem {
+        Elem::Text => (TEXT, "p", "texts", 8),
         Elem::Real => ("double", "x", "reals", 8),
         Elem::Bool => ("bool", "b", "bools", 1),
-        // The others do not cross.
-        Elem::Int | Elem::Text | Elem::Box(_) => ("int64_t", "i", "ints", 8),
+        // Boxes do not cross.
+        Elem::Int | Elem::Box(_) => ("int64_t", "i", "ints", 8),
     }
 }
 
@@ -386,6 +399,7 @@ pub(super) fn array_type(name: &str, ty: &str, rank: u8) -> String {
     let elements = match ty {
         "double" => "reals",
         "bool" => "bools",
+        TEXT => "texts",
         _ => "ints",
     };
     format!("{name}_{elements}_{rank}")
@@ -439,13 +453,19 @@ fn body(head: &str, number: usize, params: &[CValue], results: &[CValue]) -> Str
     text += "  memset(results, 0, sizeof results);\n  df_begin(cx);\n";
     let mut previous = "NULL".to_string();
     for CValue { name, shared, crossing, .. } in params {
-        if let Crossing::Array(_, rank) = crossing {
+        if let Crossing::Array(elem, rank) = crossing {
             let shape = format!("{name}_shape");
             let other = if *shared > 0 { previous } else { "NULL".to_string() };
             let _ = writeln!(
                 text,
                 "  if (df_refuses(cx, \"{name}\", {shape}, {rank}, {other}, {shared})) return 10;"
             );
+            if *elem == Elem::Text {
+                let _ = writeln!(
+                    text,
+                    "  if (df_refuses_texts(cx, \"{name}\", {name}, {shape}, {rank})) return 20;"
+                );
+            }
             previous = shape;
         } else if let Crossing::Text = crossing {
             let _ = writeln!(text, "  if (df_refuses_text(cx, \"{name}\", {name})) return 20;");
@@ -466,12 +486,24 @@ fn body(head: &str, number: usize, params: &[CValue], results: &[CValue]) -> Str
                      df_no_memory(cx);"
                 )
             }
-            Crossing::Array(_, rank) => {
-                let _ = writeln!(
-                    text,
-                    "  arguments[{at}].p = NULL;\n  arguments[{}].p = (char *)(intptr_t){name};",
-                    at + 1
-                );
+            Crossing::Array(elem, rank) => {
+                let _ = match elem {
+                    Elem::Text => {
+                        texts.push(at);
+                        writeln!(
+                            text,
+                            "  arguments[{at}].p = df_take_texts(cx, {name}, {name}_shape, {rank});\n  if \
+                             (!arguments[{at}].p) return df_no_memory(cx);\n  arguments[{}].p = \
+                             arguments[{at}].p + 32;",
+                            at + 1
+                        )
+                    }
+                    Elem::Real | Elem::Int | Elem::Bool | Elem::Box(_) => writeln!(
+                        text,
+                        "  arguments[{at}].p = NULL;\n  arguments[{}].p = (char *)(intptr_t){name};",
+                        at + 1
+                    ),
+                };
                 (0..usize::from(*rank)).try_for_each(|i| {
                     writeln!(text, "  arguments[{}].i = {name}_shape[{i}];", at + 2 + i)
                 })
@@ -499,6 +531,12 @@ fn body(head: &str, number: usize, params: &[CValue], results: &[CValue]) -> Str
                 let _ = writeln!(text, "  {name}->data = NULL;");
                 given +=
                     &format!(" && df_give_text(results[{at}].p, &{name}->data, &{name}->length)");
+            }
+            Crossing::Array(Elem::Text, rank) => {
+                let _ = writeln!(text, "  {name}->data = NULL;");
+                given += &format!(
+                    " &&\n      df_give_texts(results + {at}, {rank}, &{name}->data, {name}->shape)"
+                );
             }
             Crossing::Array(elem, rank) => {
                 let _ = writeln!(text, "  {name}->data = NULL;");
@@ -533,9 +571,16 @@ fn types(name: &str, arrays: &BTreeSet<(&'static str, u8)>) -> String {
     );
     for (ty, rank) in arrays {
         let array = array_type(name, ty, *rank);
+        let (what, ty) = match *ty {
+            TEXT => (
+                "An array of texts, row after row, which are freed with it",
+                format!("{name}_text"),
+            ),
+            ty => ("An array, row after row", ty.to_string()),
+        };
         let _ = write!(
             text,
-            "/* An array, row after row. */\ntypedef struct {array} {{\n  {ty} *data;\n  int64_t \
+            "/* {what}. */\ntypedef struct {array} {{\n  {ty} *data;\n  int64_t \
              shape[{rank}];\n}} {array};\n\n"
         );
     }

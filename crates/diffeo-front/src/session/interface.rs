@@ -5,7 +5,7 @@ use crate::db::DefId;
 use crate::display::{self, TypePrinter};
 use crate::interface::{Interface, Type, Variant};
 use crate::types::{FieldOrder, Fields, Made, Ty as Inferred};
-use diffeo_base::{deep, Name};
+use diffeo_base::{deep, Name, Span};
 use diffeo_calculus::{Program, Ty};
 use diffeo_syntax::ast::{Item, Module, PatId, PatKind};
 use std::sync::Arc;
@@ -23,9 +23,12 @@ impl Session {
         let info = self.db.def(def);
         let scheme = info.scheme.as_ref()?;
         let home = &self.db.module(info.module).ast;
-        let (doc, parameters) = match home.items.get(info.item) {
-            Some(Item::Def(def)) => (def.doc.clone(), def.param.map(|p| parameters(home, p))),
-            _ => (Vec::new(), None),
+        let (doc, parameters, result) = match home.items.get(info.item) {
+            Some(Item::Def(def)) => {
+                let written = def.ret.map_or(Span::NONE, |ty| home.types[ty].span);
+                (def.doc.clone(), def.param.map(|p| parameters(home, p)), written)
+            }
+            _ => (Vec::new(), None, Span::NONE),
         };
         let mut printer = TypePrinter::new(&self.db);
         let mut text = |ty: &Inferred| printer.ty(ty);
@@ -48,6 +51,7 @@ impl Session {
             text: display::scheme(&self.db, scheme),
             parameter,
             fields,
+            result,
         })
     }
 

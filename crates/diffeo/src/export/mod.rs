@@ -6,6 +6,7 @@
 //! the function and the parameters: `f_gradient` gives `p_bar_x`.
 
 mod interfaces;
+mod lists;
 mod values;
 
 use crate::pipeline::{self, Backend, PassRun, Timing};
@@ -89,8 +90,9 @@ pub fn export(
     let interfaces = clients.iter().map(|client| client.interface(&mut exports, &plain, sizes));
     let interfaces = interfaces.collect::<Result<Vec<_>, _>>().map_err(|refused| vec![*refused])?;
     library(name, &exports.exports, &interfaces, files).map_err(|why| {
-        let spans = &exports.spans;
-        let span = spans.get(why.function().unwrap_or(0)).copied().unwrap_or(Span::NONE);
+        let of = exports.spans.get(why.function().unwrap_or(0)).copied();
+        let [name, result] = of.unwrap_or([Span::NONE; 2]);
+        let span = if why.in_result() && !result.is_none() { result } else { name };
         vec![Diagnostic::error("not-for-c", span, why.to_string())]
     })
 }
@@ -147,8 +149,8 @@ impl LibraryFunction {
 /// The functions of a library so far.
 struct Exports<'t> {
     exports: Vec<Export>,
-    /// The place of the function that each is, or is a derivative of.
-    spans: Vec<Span>,
+    /// The function that each is, or is a derivative of: the places of its name and of the type of its result.
+    spans: Vec<[Span; 2]>,
     times: &'t mut Vec<Timing>,
 }
 
@@ -159,12 +161,12 @@ impl Exports<'_> {
         function: &LibraryFunction,
         wanted: &ExportRequest,
     ) -> Result<usize, Box<Diagnostic>> {
-        let LibraryFunction { name, program, global, sides } = function;
+        let LibraryFunction { name, sides, .. } = function;
         let span = wanted.entry.span;
         let refused = |what: String| {
             let message = format!("`{}` cannot be called from C: {what}", wanted.entry.name);
             Diagnostic::error("not-for-c", span, message).help(
-                "numbers, truth values, texts, arrays, and records and tuples of these can be given and taken",
+                "numbers, truth values, texts, arrays and lists, and records and tuples of these can be given and taken",
             )
         };
         let params = values(&sides.takes).map_err(refused)?;
@@ -172,7 +174,8 @@ impl Exports<'_> {
         let mut see = |step: &PassRun<'_>| self.times.push(Timing::of(step, true));
         // A derivative that is nan is given to the caller.
         let options = LowerOptions { nan: Nan::Given, ..LowerOptions::default() };
-        let lowered = pipeline::flat_with(program, *global, options, &mut see)
+        let (program, global) = lists::with_arrays(&function.program, function.global);
+        let lowered = pipeline::flat_with(&program, global, options, &mut see)
             .map_err(|unsupported| unsupported.to_diagnostic(span))?;
         let mut about = vec![if *name == *wanted.entry.name.as_str() {
             format!("{name} : {}", wanted.entry.interface.text)
@@ -188,7 +191,7 @@ impl Exports<'_> {
         }
         let module = pipeline::timed_low(lowered.module, Backend::C.lowering(), self.times);
         self.exports.push(Export { about, name: name.clone(), module, params, results });
-        self.spans.push(span);
+        self.spans.push([span, wanted.entry.interface.result]);
         Ok(self.exports.len() - 1)
     }
 

@@ -3,6 +3,7 @@
 use diffeo_base::Name;
 use diffeo_calculus::outside::{Asked, By};
 use diffeo_calculus::term::{Binder, Term, TermKind};
+use diffeo_calculus::ty::WellKnown;
 use diffeo_calculus::Ty;
 use diffeo_codegen::c::library::ValueNames;
 use diffeo_front::interface::Type;
@@ -159,6 +160,9 @@ fn jet(ty: &Type) -> Type {
             fields.with_types(fields.iter().map(|(_, ty)| jet(ty)).collect()),
         )),
         Type::Array(size, element) => Type::Array(size.clone(), Arc::new(jet(element))),
+        Type::Variant(list, of) if ty.is(WellKnown::List) => {
+            Type::Variant(list.clone(), of.iter().map(jet).collect())
+        }
         Type::Unit
         | Type::Int
         | Type::Bool
@@ -181,6 +185,16 @@ pub fn values(parts: &[ExportedValue]) -> Result<Vec<ValueNames>, String> {
     Ok(leaves.values)
 }
 
+/// Whether a value of a type has arrays or lists in it.
+fn has_rows(ty: &Type) -> bool {
+    match ty {
+        Type::Array(..) => true,
+        Type::Tuple(parts) => parts.iter().any(has_rows),
+        Type::Record(fields) => fields.iter().any(|(_, ty)| has_rows(ty)),
+        _ => ty.is(WellKnown::List),
+    }
+}
+
 #[derive(Default)]
 struct Leaves {
     values: Vec<ValueNames>,
@@ -201,7 +215,6 @@ impl Leaves {
         };
         match ty {
             Type::Unit if rank == 0 => {}
-            Type::String if rank > 0 => return Err(format!("`{}` is an array of texts", name())),
             Type::Real | Type::Int | Type::Bool | Type::Unit | Type::String => {
                 self.values.push(ValueNames { path, shared: self.shared, sizes: sizes.clone() });
                 self.shared = rank;
@@ -220,6 +233,17 @@ impl Leaves {
                 sizes.push(size.to_string());
                 self.add(path, element, sizes)?;
                 sizes.pop();
+            }
+            // A list is an array for C.
+            Type::Variant(_, of) if ty.is(WellKnown::List) => {
+                let what = match rank {
+                    0 if !has_rows(&of[0]) => {
+                        return self.add(path, &Type::array(of[0].clone()), sizes)
+                    }
+                    0 => "a list of arrays or of lists",
+                    _ => "an array of lists",
+                };
+                return Err(format!("`{}` is {what}, which may differ in length", name()));
             }
             Type::Variant(..) => return Err(format!("`{}` is a variant", name())),
             Type::Function(_) => return Err(format!("`{}` is a function", name())),

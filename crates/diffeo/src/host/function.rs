@@ -94,7 +94,11 @@ impl HostOptions {
     }
 
     /// The options of a run that counts what it prints, and leaves out what was printed before.
-    fn run(&self, printed: &Arc<Printed>, warnings: &Arc<Mutex<Vec<RuntimeWarning>>>) -> Options {
+    pub(super) fn run(
+        &self,
+        printed: &Arc<Printed>,
+        warnings: &Arc<Mutex<Vec<RuntimeWarning>>>,
+    ) -> Options {
         let (printed, warnings) = (printed.clone(), warnings.clone());
         let (trace, progress) = (self.trace.clone(), self.progress.clone());
         let events = move |event: Event<'_>| match event {

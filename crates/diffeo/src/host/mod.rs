@@ -23,6 +23,7 @@
 mod code;
 mod convert;
 mod function;
+mod notebook;
 mod repeated;
 mod stablehlo;
 mod value;
@@ -31,6 +32,7 @@ pub use convert::{FromDiffeo, Interval, Mismatch, ToDiffeo};
 pub use diffeo_calculus::ty::WellKnown;
 pub use diffeo_front::interface::{Type, Types, Variant};
 pub use function::{Function, HostOptions, Lines, Report, Reports};
+pub use notebook::{Notebook, Shown};
 pub(crate) use repeated::{Repeated, Undefined};
 pub use stablehlo::XlaModule;
 pub use value::{Array, Value};
@@ -214,12 +216,7 @@ impl Program {
 
     /// The variant types that the program declares: each with the names and numbers of fields of its constructors.
     pub fn variants(&self) -> Vec<(String, Vec<(String, usize)>)> {
-        let text = |name: diffeo_base::Name| name.to_string();
-        self.world.with(|world| {
-            let all = world.session.variants(world.module).into_iter();
-            all.map(|(name, c)| (text(name), c.into_iter().map(|(n, k)| (text(n), k)).collect()))
-                .collect()
-        })
+        self.world.with(|world| variants(&world.session, world.module))
     }
 
     /// A definition that is a function, ready to be called: kinks are ignored, nothing is bounded, traces are lost.
@@ -322,6 +319,13 @@ impl World {
             None => Err(Error { messages: messages(&mut self.session) }),
         }
     }
+}
+
+/// The variant types that a module declares.
+fn variants(session: &Session, module: ModuleId) -> Vec<(String, Vec<(String, usize)>)> {
+    let text = |name: diffeo_base::Name| name.to_string();
+    let all = session.variants(module).into_iter();
+    all.map(|(name, c)| (text(name), c.into_iter().map(|(n, k)| (text(n), k)).collect())).collect()
 }
 
 /// A value as the evaluator has it: for benchmarks of one engine.

@@ -3,8 +3,8 @@
 //! CasADi finds derivatives by their names: of `f`, `fwd1_f` along tangents, `adj1_f` for cotangents, and `fwd1_adj1_f`
 //! of the latter along tangents. They take what `f` takes, what it gives (which is not read), then tangents or cotangents.
 
-use super::{data, elem, locals, rank, released, shape, KnownSizes, POOL};
-use crate::c::library::{CValue, Crossing, Exported};
+use super::{data, elem, locals, rank, released, shape, KnownSizes, Unfit, POOL};
+use crate::c::library::{CValue, Exported};
 use crate::c::literal::string;
 use diffeo_array::ir::Elem;
 use std::fmt::Write;
@@ -55,12 +55,13 @@ struct Call<'f> {
 }
 
 impl Casadi {
-    pub(super) fn source(&self, functions: &[Exported]) -> Result<String, (usize, String)> {
+    pub(super) fn source(&self, functions: &[Exported]) -> Result<String, Unfit> {
         let mut text = RUNTIME.to_string() + POOL;
         text += "#if defined(__GNUC__)\n#pragma GCC visibility push(default)\n#endif\n\n";
         for (i, companions) in &self.functions {
             let f = &functions[*i];
-            self.check(f).map_err(|why| (*i, why))?;
+            let unfit = |(in_result, why)| Unfit { number: *i, in_result, why };
+            self.check(f).map_err(unfit)?;
             let name = format!("{}_casadi", f.name);
             let (n, m) = (f.params.len(), f.results.len());
             let sides = |parts: &[(&'static str, Side)]| -> Vec<Slot<'_>> {
@@ -130,7 +131,7 @@ impl Casadi {
     }
 
     /// Whether what a function of the program takes and gives has sizes: so have its derivatives.
-    fn check(&self, f: &Exported) -> Result<(), String> {
+    fn check(&self, f: &Exported) -> Result<(), (bool, String)> {
         let values = |leaves: &[CValue], result: bool| {
             leaves.iter().try_for_each(|leaf| {
                 let value = match (result, leaf.path.len()) {
@@ -140,7 +141,7 @@ impl Casadi {
                         format!("`{}` in the result of `{}`", leaf.path[1..].join("."), f.of)
                     }
                 };
-                self.sizes(leaf, &value).map(|_| ())
+                self.sizes(leaf, &value).map(|_| ()).map_err(|why| (result, why))
             })
         };
         values(&f.params, false)?;
@@ -149,8 +150,8 @@ impl Casadi {
 
     /// Rows and columns of what messages call `value`.
     fn sizes(&self, leaf: &CValue, value: &str) -> Result<[u64; 2], String> {
-        if leaf.crossing == Crossing::Text || rank(leaf) > 2 {
-            let what = if rank(leaf) > 2 { "has more than two indices" } else { "is a text" };
+        if elem(leaf).is_none() || rank(leaf) > 2 {
+            let what = if elem(leaf).is_none() { "has texts" } else { "has more than two indices" };
             return Err(format!("CasADi has matrices of numbers, and {value} {what}"));
         }
         let mut found = [1, 1];

@@ -26,6 +26,23 @@ pub enum Interface {
     Bridgestan(Bridgestan),
 }
 
+/// Why an interface does not have a function.
+#[derive(Debug)]
+pub struct Unfit {
+    /// The number of the function.
+    pub number: usize,
+    /// Whether its result is to blame.
+    pub in_result: bool,
+    /// Why not.
+    pub why: String,
+}
+
+impl From<(usize, String)> for Unfit {
+    fn from((number, why): (usize, String)) -> Unfit {
+        Unfit { number, in_result: false, why }
+    }
+}
+
 /// Sizes that are known when the library is made.
 pub type KnownSizes = BTreeMap<String, u64>;
 
@@ -48,11 +65,11 @@ impl Interface {
     /// The interface does not have what a function takes or gives.
     pub(super) fn source(&self, library: &str, functions: &[Exported]) -> Result<String, Refused> {
         let text = match self {
-            Interface::XlaFfi => xla::source(functions),
+            Interface::XlaFfi => xla::source(functions).map_err(Unfit::from),
             Interface::Casadi(casadi) => casadi.source(functions),
-            Interface::Bridgestan(bridgestan) => bridgestan.source(functions),
+            Interface::Bridgestan(bridgestan) => bridgestan.source(functions).map_err(Unfit::from),
         };
-        let text = text.map_err(|(number, why)| Refused::Interface { number, why })?;
+        let text = text.map_err(Refused::Interface)?;
         Ok(text.replace("NAME", library))
     }
 }
@@ -68,8 +85,8 @@ fn rank(leaf: &CValue) -> usize {
 /// What the elements are; none for texts.
 fn elem(leaf: &CValue) -> Option<Elem> {
     match leaf.crossing {
+        Crossing::Array(Elem::Text, _) | Crossing::Text => None,
         Crossing::Array(elem, _) | Crossing::Scalar(elem) => Some(elem),
-        Crossing::Text => None,
     }
 }
 

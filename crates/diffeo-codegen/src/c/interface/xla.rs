@@ -20,9 +20,8 @@ pub(super) fn source(functions: &[Exported]) -> Result<String, (usize, String)> 
 
 /// The number that XLA has for a type.
 fn dtype(function: &Exported, leaf: &CValue) -> Result<u8, String> {
-    let elem = elem(leaf).ok_or_else(|| {
-        format!("XLA has no texts, and `{}` is one in `{}`", leaf.name, function.of)
-    })?;
+    let elem = elem(leaf)
+        .ok_or_else(|| format!("XLA has no texts, and `{}` of `{}` has", leaf.name, function.of))?;
     Ok(match elem {
         Elem::Real => 12,
         Elem::Bool => 1,

@@ -7,7 +7,9 @@
  * belong to the caller, who gives their `data` to NAME_release. After an error no result is given.
  * A nan is a value: one that is given or computed, and a derivative that does not exist, whether the caller or the
  * program asks for it, is given as nan, and the status is that of success.
+ * The texts of an array are freed with its `data`.
  * Arguments are only read, and may be freed after the call. An array has its elements row after row, and its
- * sizes in `shape`. Texts are UTF-8 with a byte 0 behind them; others are the error `invalid-text`.
+ * sizes in `shape`. A list of the program is an array of one index. Texts are UTF-8 with a byte 0 behind them; others are
+ * the error `invalid-text`.
  *
  * Deep recursion needs stack: a call that does not fit on the stack of its thread is the error `too-deep`. */

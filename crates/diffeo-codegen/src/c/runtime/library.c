@@ -97,6 +97,46 @@ DF_FN char *df_take_text(df_context *cx, const char *text) {
   return df_text(cx, text ? text : "", text ? (int64_t)strlen(text) : 0);
 }
 
+/* How many elements an array has; negative if they are more than there is memory for. */
+DF_FN int64_t df_count(const int64_t *shape, int rank) {
+  int64_t count = 1;
+  for (int i = 0; i < rank; i++) {
+    if (shape[i] == 0) return 0;
+    count = count < 0 || shape[i] > (INT64_MAX / 16) / count ? -1 : count * shape[i];
+  }
+  return count;
+}
+
+/* Whether one of the texts that the caller gives is none. */
+DF_FN bool df_refuses_texts(df_context *cx, const char *name, const char *const *texts, const int64_t *shape, int rank) {
+  int64_t count = df_count(shape, rank);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at = texts[i] ? df_sound(texts[i]) : 0;
+    if (!texts[i] || !texts[i][at]) continue;
+    int64_t words[2] = {i, at};
+    df_writer w = {0};
+    df_write_format(&w, "the text at %d is not UTF-8 from byte %d on: %s", words, name);
+    free(cx->report);
+    cx->report = w.text;
+    cx->status = 20;
+    return true;
+  }
+  return false;
+}
+
+/* A block for an array of texts that the caller gives; null if there is no memory. */
+DF_FN char *df_take_texts(df_context *cx, const char *const *texts, const int64_t *shape, int rank) {
+  int64_t count = df_count(shape, rank);
+  char *block = count < 0 ? NULL : df_new_zeros(cx, DF_REFERENCES, 8 * count);
+  if (!block) return NULL;
+  char **to = (char **)(void *)(block + 32);
+  for (int64_t i = 0; i < count; i++) {
+    to[i] = df_take_text(cx, texts[i]);
+    if (!to[i]) return NULL;
+  }
+  return block;
+}
+
 /* Copies the text of a block for the caller, with a byte 0 behind it. */
 DF_FN bool df_give_text(const char *block, char **data, int64_t *length) {
   int64_t bytes = ((const df_array *)block)->bytes;

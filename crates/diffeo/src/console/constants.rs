@@ -2,18 +2,22 @@
 //!
 //! What comes in: an entry point. What goes out: the entry point in whose program the constants are literals of their values; those
 //! that are too long for a literal, or that none can be (an empty array whose rows have a length), are its argument, which the
-//! functions that need them pass on. A constant is known by where it is defined and by its name, which has its type arguments. What
-//! holds functions is computed anew at each input.
+//! functions that need them pass on. A constant is known by its own Core and that of all that it reaches, as text: so it is the
+//! same in a program that is checked anew, and another one when a definition that it needs is. What holds functions is computed
+//! anew at each input.
 
-use diffeo::{Entry, Interface, Session};
+use crate::{Entry, Interface};
 use diffeo_base::{deep, Name, Span};
+use diffeo_calculus::print::print;
 use diffeo_calculus::term::{
     next_variable, Binder, Global, GlobalId, Lit, Program, Term, TermKind, Var,
 };
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::typing::first_order;
 use diffeo_calculus::value::Value;
+use diffeo_papers::shown::needed_by;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 /// How many Reals, Ints, constructors and so on a literal may have.
@@ -28,23 +32,48 @@ enum Known {
     Anew,
 }
 
+/// Two numbers of 64 bits that stand for a constant and all that it reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key([u64; 2]);
+
 /// The constants that were computed.
 #[derive(Clone, Default)]
-pub struct Constants(HashMap<(Span, Name), Known>);
+pub struct Constants {
+    known: HashMap<Key, Known>,
+    /// Where a new definition takes the place of an earlier one: the last value of each name, if it was computed, and if
+    /// it was given.
+    last: Option<HashMap<(Name, bool), Key>>,
+    /// How many were given from elsewhere.
+    given: u64,
+}
 
 /// What computes an entry point of an argument, if it has one.
 type Run<'r> = dyn FnMut(&Entry, Option<Value>) -> Option<Value> + 'r;
 
 impl Constants {
+    /// Those of a session in which no definition is reached any more that a new one of its name hides.
+    pub fn of_one_program() -> Constants {
+        Constants { last: Some(HashMap::new()), ..Constants::default() }
+    }
+
     /// Keeps the value of an entry point, as it was before it was put constants into.
     pub fn keep(&mut self, entry: &Entry, value: &Value) {
         let global = &entry.program.globals[entry.global.0 as usize];
-        if !is_function(&global.body) {
-            self.insert(&entry.program, entry.global, value);
+        if is_function(&global.body) {
+            return;
+        }
+        if let Some(key) = keys(&entry.program, entry.global).remove(&entry.global) {
+            self.insert(key, &entry.program, entry.global, value, true);
         }
     }
 
-    fn insert(&mut self, program: &Program, id: GlobalId, value: &Value) {
+    /// A number that no other constant has whose value is given from elsewhere.
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.given += 1;
+        self.given
+    }
+
+    fn insert(&mut self, key: Key, program: &Program, id: GlobalId, value: &Value, given: bool) {
         let global = &program.globals[id.0 as usize];
         let mut left = MOST;
         let found = literal(value, &global.ty, &program.datas, global.span, &mut left);
@@ -53,20 +82,25 @@ impl Constants {
             None if first_order(&global.ty, program) => Known::Argument(value.clone()),
             None => Known::Anew,
         };
-        self.0.insert(key(global), known);
+        let last = self.last.as_mut();
+        if let Some(before) = last.and_then(|last| last.insert((global.name.clone(), given), key)) {
+            self.known.remove(&before);
+        }
+        self.known.insert(key, known);
     }
 
     /// An entry point that has the values of its constants, some of them as the argument. Those that are not known yet are
     /// computed by `run`; one that fails is left to the run of the entry point, which may not need it.
     pub fn put(&mut self, entry: Entry, run: &mut Run<'_>) -> (Entry, Option<Value>) {
         let mut program = Program::clone(&entry.program);
+        let keys = keys(&entry.program, entry.global);
         for id in order(&entry.program, entry.global) {
             let global = program.globals[id.0 as usize].clone();
-            let is_library = program.library.contains(&global.span.file);
-            if is_library || is_plain(&global.body) || !first_order(&global.ty, &program) {
+            let Some(key) = keys.get(&id).copied() else { continue };
+            if is_plain(&global.body) || !first_order(&global.ty, &program) {
                 continue;
             }
-            if !self.0.contains_key(&key(&global)) {
+            if !self.known.contains_key(&key) {
                 let own = Entry {
                     program: Rc::new(program.clone()),
                     global: id,
@@ -75,12 +109,12 @@ impl Constants {
                     span: global.span,
                     interface: Rc::new(Interface::of_core(&global.ty, &program.datas)),
                 };
-                let (own, argument) = self.with_argument(own);
+                let (own, argument) = self.with_argument(own, &keys);
                 if let Some(value) = run(&own, argument) {
-                    self.insert(&program, id, &value);
+                    self.insert(key, &program, id, &value, false);
                 }
             }
-            let Some(Known::Literal(value)) = self.0.get(&key(&global)) else { continue };
+            let Some(Known::Literal(value)) = self.known.get(&key) else { continue };
             let mut left = MOST;
             let body = literal(value, &global.ty, &program.datas, global.body.span, &mut left);
             if let Some(body) = body {
@@ -89,16 +123,16 @@ impl Constants {
                 program.globals[id.0 as usize] = Rc::new(known);
             }
         }
-        self.with_argument(Entry { program: Rc::new(program), ..entry })
+        self.with_argument(Entry { program: Rc::new(program), ..entry }, &keys)
     }
 
     /// An entry point whose constants that no literals can be are its argument.
-    fn with_argument(&self, entry: Entry) -> (Entry, Option<Value>) {
+    fn with_argument(&self, entry: Entry, keys: &HashMap<GlobalId, Key>) -> (Entry, Option<Value>) {
         if matches!(entry.ty, Ty::Fun(_)) {
             return (entry, None);
         }
         let globals = &entry.program.globals;
-        let long = |id: &GlobalId| match self.0.get(&key(&globals[id.0 as usize])) {
+        let long = |id: &GlobalId| match keys.get(id).and_then(|key| self.known.get(key)) {
             Some(Known::Argument(value)) => Some(value),
             _ => None,
         };
@@ -180,15 +214,64 @@ impl Constants {
         let ty = Ty::fun(ty, entry.ty.clone());
         (Entry { program: Rc::new(program), ty, ..entry }, Some(value))
     }
-
-    /// Drops the values of definitions whose files an input that was refused has taken back.
-    pub fn go_back(&mut self, session: &Session) {
-        self.0.retain(|(span, _), _| session.sources().has(span.file));
-    }
 }
 
-fn key(global: &Global) -> (Span, Name) {
-    (global.span, global.name.clone())
+/// What each constant is known by that an entry point needs, itself too.
+fn keys(program: &Program, entry: GlobalId) -> HashMap<GlobalId, Key> {
+    let mut shown = Program::clone(program);
+    let replace = |shown: &mut Program, id: GlobalId, lit: Lit| {
+        let Global { name, ty, span, .. } = &*program.globals[id.0 as usize];
+        let (body, span) = (Term::new(TermKind::Lit(lit), *span), *span);
+        let replaced = Global { name: name.clone(), ty: ty.clone(), body, span };
+        shown.globals[id.0 as usize] = Rc::new(replaced);
+    };
+    // The library stays as it is.
+    let is_library =
+        |id: &GlobalId| program.library.contains(&program.globals[id.0 as usize].span.file);
+    let all = (0..program.globals.len() as u32).map(GlobalId);
+    all.filter(is_library).for_each(|id| replace(&mut shown, id, Lit::Unit));
+    let mut keys = HashMap::new();
+    let order = order(program, entry).into_iter().chain([entry]);
+    for id in order.filter(|id| !is_library(id)) {
+        // Of literals, which may be long, a number is enough.
+        let mut hasher = DefaultHasher::new();
+        if literals(&program.globals[id.0 as usize].body, &mut hasher) {
+            replace(&mut shown, id, Lit::Int(hasher.finish().cast_signed()));
+        }
+        // The order of declarations is that of the whole program.
+        let text = print(&needed_by(&shown, id));
+        let mut parts: Vec<&str> = text.split("\n\n").collect();
+        parts.sort_unstable();
+        let mut first = DefaultHasher::new();
+        parts.hash(&mut first);
+        let mut second = DefaultHasher::new();
+        (first.finish(), parts).hash(&mut second);
+        let key = [first.finish(), second.finish()];
+        // Those that need it are known by its key.
+        replace(&mut shown, id, Lit::String(format!("{key:?}").into()));
+        keys.insert(id, Key(key));
+    }
+    keys
+}
+
+/// The literals of a term that has nothing else, where its type says how they belong together.
+fn literals(term: &Term, to: &mut DefaultHasher) -> bool {
+    match &term.kind {
+        TermKind::Lit(Lit::Real(x)) => x.to_bits().hash(to),
+        TermKind::Lit(Lit::Int(n)) => n.hash(to),
+        TermKind::Lit(Lit::Bool(b)) => b.hash(to),
+        TermKind::Lit(Lit::String(text)) => text.hash(to),
+        TermKind::Lit(Lit::Unit) => {}
+        TermKind::Tuple(_, parts) | TermKind::Array(_, parts) | TermKind::Con(_, _, _, parts) => {
+            if let TermKind::Con(_, _, tag, _) = &term.kind {
+                tag.hash(to);
+            }
+            parts.len().hash(to);
+            return deep(|| parts.iter().all(|part| literals(part, to)));
+        }
+        _ => return false,
+    }
+    true
 }
 
 /// Takes constants out of the argument, and gives it to the functions that need it.
