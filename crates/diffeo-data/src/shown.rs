@@ -77,18 +77,3 @@ fn separated(out: &mut String, brackets: (char, char), types: &[Ty], datas: &[Da
     }
     out.push(brackets.1);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::show_type;
-    use diffeo_calculus::ty::Ty;
-
-    #[test]
-    fn types_are_written_as_in_programs() {
-        let pair = Ty::tuple(vec![Ty::Int, Ty::fun(Ty::Real, Ty::Bool)]);
-        let row = Ty::Record([("x".into(), Ty::Real), ("y".into(), pair)].into());
-        assert_eq!(show_type(&Ty::array(row), &[]), "[]{x: Real, y: (Int, Real -> Bool)}");
-        let functions = Ty::array(Ty::fun(Ty::fun(Ty::Unit, Ty::Real), Ty::String));
-        assert_eq!(show_type(&functions, &[]), "[]((() -> Real) -> String)");
-    }
-}

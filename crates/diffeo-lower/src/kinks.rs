@@ -5,50 +5,12 @@
 //! its operands varied. The evaluator then runs the program and reports what there is to report. A program that does
 //! not stop has met neither.
 
+mod table;
+
 use super::Lower;
 use diffeo_array::ir::{Atom, Elem, Op, Scalar, SiteId, Stop};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding};
-
-/// What is asked of the operands of an operation.
-#[derive(Clone, Copy, Debug)]
-enum Test {
-    /// How the first compares with a number.
-    First(Comparison, f64),
-    /// How the second compares with a number.
-    Second(Comparison, f64),
-    /// How the absolute value of the first compares with a number.
-    Size(Comparison, f64),
-    /// Whether both are 0.
-    Zeros,
-    /// Whether they are equal.
-    Equal,
-    /// Whether the second divides the first.
-    Divides,
-}
-
-/// Where operands may be outside the domain of an operation, and where they may be at a kink. What the
-/// [table](diffeo_calculus::prim::real::row) has on it is a part of that.
-fn tests(op: RealOp) -> (Option<Test>, Option<Test>) {
-    use Comparison::{Eq, Ge, Gt, Le, Lt};
-    match op {
-        RealOp::Div => (Some(Test::Second(Eq, 0.0)), None),
-        RealOp::Rem => (Some(Test::Second(Eq, 0.0)), Some(Test::Divides)),
-        RealOp::Pow => (Some(Test::First(Le, 0.0)), Some(Test::First(Le, 0.0))),
-        RealOp::Log => (Some(Test::First(Le, 0.0)), None),
-        RealOp::Sqrt => (Some(Test::First(Lt, 0.0)), Some(Test::First(Eq, 0.0))),
-        RealOp::Cbrt => (None, Some(Test::First(Eq, 0.0))),
-        RealOp::Asin | RealOp::Acos => (Some(Test::Size(Gt, 1.0)), Some(Test::Size(Eq, 1.0))),
-        RealOp::Acosh => (Some(Test::First(Lt, 1.0)), Some(Test::First(Eq, 1.0))),
-        RealOp::Atanh => (Some(Test::Size(Ge, 1.0)), None),
-        RealOp::Log1p => (Some(Test::First(Le, -1.0)), None),
-        RealOp::Lgamma | RealOp::Polygamma(_) => (Some(Test::First(Le, 0.0)), None),
-        RealOp::Atan2 | RealOp::Hypot | RealOp::Unit => (None, Some(Test::Zeros)),
-        RealOp::Abs | RealOp::Sign => (None, Some(Test::First(Eq, 0.0))),
-        RealOp::Min | RealOp::Max => (None, Some(Test::Equal)),
-        // Those that the table reports nothing of, as a test says.
-        _ => (None, None),
-    }
-}
+use table::{tests, Test};
 
 impl Lower<'_> {
     /// Stops the program before an operation that the evaluator may have something to say of.
@@ -151,74 +113,5 @@ impl Lower<'_> {
         self.stop(Stop::Nan, at);
         let then = self.f.builder.close(Vec::new());
         self.ops(at, Op::If { cond, then, otherwise: Default::default() });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{tests, Test};
-    use diffeo_calculus::prim::real::{row, ALL};
-    use diffeo_calculus::prim::Comparison;
-
-    fn compares(c: Comparison, x: f64, y: f64) -> bool {
-        match c {
-            Comparison::Eq => x == y,
-            Comparison::Ne => x != y,
-            Comparison::Lt => x < y,
-            Comparison::Le => x <= y,
-            Comparison::Gt => x > y,
-            Comparison::Ge => x >= y,
-        }
-    }
-
-    fn holds(test: Test, a: f64, b: f64) -> bool {
-        match test {
-            Test::First(c, x) => compares(c, a, x),
-            Test::Second(c, x) => compares(c, b, x),
-            Test::Size(c, x) => compares(c, a.abs(), x),
-            Test::Zeros => a == 0.0 && b == 0.0,
-            Test::Equal => a == b,
-            Test::Divides => a % b == 0.0,
-        }
-    }
-
-    #[test]
-    fn nothing_that_the_table_reports_is_missed() {
-        let numbers = [
-            0.0,
-            -0.0,
-            0.5,
-            -0.5,
-            1.0,
-            -1.0,
-            1.5,
-            -1.5,
-            2.0,
-            -2.0,
-            3.0,
-            -3.0,
-            1e300,
-            -1e300,
-            5e-324,
-            -5e-324,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            f64::NAN,
-        ];
-        let (mut met, mut free) = (0, 0);
-        for op in ALL.iter().copied() {
-            for (a, b) in numbers.iter().flat_map(|a| numbers.map(|b| (*a, b))) {
-                let (outside, kink) = tests(op);
-                let found = |test: Option<Test>| test.is_some_and(|test| holds(test, a, b));
-                assert!(!(row(op).outside)(a, b) || found(outside), "{op:?} {a} {b}");
-                for active in [[true, false], [false, true], [true, true]] {
-                    let reported = !(row(op).outside)(a, b) && (row(op).kink)(a, b, active);
-                    assert!(!reported || found(outside) || found(kink), "{op:?} {a} {b}");
-                    met += u32::from(reported);
-                }
-                free += u32::from(!found(outside) && !found(kink));
-            }
-        }
-        assert!(met > 500 && free > 5000, "{met} {free}");
     }
 }

@@ -108,7 +108,9 @@ fn draws_do_not_depend_on_the_processor() {
             };
             let expected = draws(diffeo::Cpu::Host);
             assert!(expected.iter().all(|lines| lines.len() == 101));
-            for cpu in diffeo::Cpu::all().filter(|cpu| cpu.lacking().is_none()) {
+            // The code of the density is the same for all methods.
+            let wanted = |cpu: &diffeo::Cpu| method == "nuts" || *cpu == diffeo::Cpu::Baseline;
+            for cpu in diffeo::Cpu::all().filter(|cpu| cpu.lacking().is_none()).filter(wanted) {
                 assert!(draws(cpu) == expected, "{method} on {engine} for {cpu}");
             }
         }

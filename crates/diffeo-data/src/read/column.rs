@@ -115,21 +115,3 @@ impl Column {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::push;
-
-    #[test]
-    fn growing_takes_less_than_three_times_the_elements() {
-        let mut elements = Vec::new();
-        for n in 0..100_000_usize {
-            let before = elements.capacity();
-            push(&mut elements, 0.0);
-            let after = elements.capacity();
-            if before != after && n > 8 {
-                assert!(2 * (before + after) <= 5 * n, "{before} and {after} for {n} elements");
-            }
-        }
-    }
-}

@@ -10,6 +10,7 @@ mod csv;
 mod encoding;
 #[cfg(feature = "binary-tables")]
 mod excel;
+mod folded;
 mod input;
 mod json;
 mod names;

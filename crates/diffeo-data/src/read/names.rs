@@ -1,6 +1,7 @@
 //! The columns of a table that belong to the fields of a record: by the same name, or else by the one name that is the
 //! same up to case, blanks and punctuation.
 
+use super::folded::folded;
 use crate::error::Problem;
 use crate::shape::Cell;
 use diffeo_base::Name;
@@ -40,42 +41,4 @@ pub(super) fn places(
         places.push(place);
     }
     Ok(places)
-}
-
-/// A name without case, blanks and punctuation; `µ` is written `u`, and small figures as figures.
-fn folded(name: &str) -> String {
-    let lower = name.chars().flat_map(char::to_lowercase);
-    let figure = |c: char, first: char| char::from_digit(c as u32 - first as u32, 10);
-    lower
-        .filter_map(|c| match c {
-            'µ' | 'μ' => Some('u'),
-            '¹' => Some('1'),
-            '²' => Some('2'),
-            '³' => Some('3'),
-            '⁰' | '⁴'..='⁹' => figure(c, '⁰'),
-            '₀'..='₉' => figure(c, '₀'),
-            c => c.is_alphanumeric().then_some(c),
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::folded;
-
-    #[test]
-    fn names_are_compared_without_case_blanks_and_punctuation() {
-        for (column, field) in [
-            ("Dose (µM)", "dose_um"),
-            ("Dose (μM)", "doseUM"),
-            ("  Mean temp. [°C] ", "mean_temp_c"),
-            ("Area/m²", "area_m2"),
-            ("CO₂ (ppm)", "co2_ppm"),
-            ("first\nname", "first_name"),
-        ] {
-            assert_eq!(folded(column), folded(field));
-        }
-        assert_ne!(folded("Dose"), folded("Dose (µM)"));
-        assert_ne!(folded("größe"), folded("grosse"));
-    }
 }

@@ -12,6 +12,7 @@ mod json;
 mod numpy;
 mod options;
 mod output;
+mod parts;
 mod streams;
 
 use diffeo_base::{Name, Spelling};

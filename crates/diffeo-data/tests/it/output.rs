@@ -1,6 +1,8 @@
 //! Results into files.
 
 use super::*;
+use diffeo_calculus::array::Array;
+use diffeo_calculus::value::Value;
 
 #[test]
 fn what_is_written_is_read_back() {
@@ -230,5 +232,65 @@ fn a_full_device_is_a_message() {
             Err("cannot write /dev/full: there is no space left".into()),
             "{format}"
         );
+    }
+}
+
+/// 500,000 numbers in rows of five.
+fn many() -> (Value, Ty) {
+    let reals: Vec<f64> = (0..500_000).map(|i| f64::from(i).sqrt()).collect();
+    let rows = Value::array(Array::nested(5, Array::from_reals(reals)));
+    (rows, Ty::array(Ty::array(Ty::Real)))
+}
+
+#[test]
+fn results_are_written_piece_by_piece() {
+    let folder = Folder::new();
+    let (rows, ty) = many();
+    let record = Ty::Record([("a".into(), ty.clone())].into());
+    let fields = Value::tuple([rows.clone()]);
+    for (name, value, ty) in [
+        ("a.json", &rows, &ty),
+        ("a.csv", &rows, &ty),
+        ("a.csv.gz", &rows, &ty),
+        ("a.npy", &rows, &ty),
+        ("a.npz", &fields, &record),
+    ] {
+        let path = folder.0.join(name);
+        let place = Place::of(path.to_str().expect("a path")).expect("a name with a format");
+        let pieces = std::cell::Cell::new(0);
+        let check = || {
+            pieces.set(pieces.get() + 1);
+            Ok(())
+        };
+        let output = Output { place: &place, value, ty, interface: None };
+        write_results(&[output], &[], &check).expect("nothing fails");
+        let size = std::fs::metadata(&path).expect("the file").len();
+        let piece = size / pieces.get();
+        assert!(pieces.get() > 20 && piece <= 1 << 17, "{name}: {size} in {}", pieces.get());
+    }
+}
+
+#[test]
+fn a_failure_in_writing_leaves_the_old_file() {
+    let folder = Folder::new();
+    let (rows, ty) = many();
+    for kind in [std::io::ErrorKind::StorageFull, std::io::ErrorKind::Interrupted] {
+        let path = folder.0.join("old.csv");
+        std::fs::write(&path, "old").expect("a file for the test");
+        let place = Place::of(path.to_str().expect("a path")).expect("a name with a format");
+        let asked = std::cell::Cell::new(0);
+        let check = || {
+            asked.set(asked.get() + 1);
+            if asked.get() < 3 {
+                Ok(())
+            } else {
+                Err(kind.into())
+            }
+        };
+        let output = Output { place: &place, value: &rows, ty: &ty, interface: None };
+        assert!(write_results(&[output], &[], &check).is_err());
+        let left = std::fs::read_dir(&folder.0).expect("the folder").count();
+        let text = std::fs::read_to_string(&path).expect("the file");
+        assert_eq!((asked.get(), left, &*text), (3, 1, "old"));
     }
 }

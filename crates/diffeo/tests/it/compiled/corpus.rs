@@ -156,7 +156,7 @@ fn the_corpus_gives_what_the_evaluator_gives() {
     };
     // The evaluator and `auto` take others; `DIFFEO_ALL` is for all.
     let all = only.is_some() || std::env::var_os("DIFFEO_ALL").is_some();
-    let share = if all { 1 } else { 3 };
+    let share = if all { 1 } else { 4 };
     let cases: Vec<Case> = corpus().into_iter().filter(wanted).step_by(share).collect();
     let make = |batch: usize| {
         let source = |case: &Case| SourceProgram {
