@@ -283,16 +283,17 @@ fn digits_do_not_depend_on_the_processor() {
         if engine == "llvm" && diffeo_codegen::llvm::library().is_err() {
             continue;
         }
-        let expected = given(engine, Cpu::Host);
-        for cpu in Cpu::all().filter(|cpu| cpu.lacking().is_none() && *cpu != Cpu::Host) {
-            let found = given(engine, cpu);
-            for ((call, a), b) in calls.iter().zip(&expected).zip(&found) {
-                assert!(
-                    a == b,
-                    "{} {} on {engine} for {cpu}: {b:.1000}, not {a:.1000}",
-                    call.0,
-                    call.1
-                );
+        // A process for each, side by side.
+        let cpus: Vec<Cpu> = Cpu::all().filter(|cpu| cpu.lacking().is_none()).collect();
+        let results: Vec<Vec<Json>> = std::thread::scope(|scope| {
+            let runs: Vec<_> = cpus.iter().map(|cpu| scope.spawn(|| given(engine, *cpu))).collect();
+            runs.into_iter().map(|run| run.join().expect("the tool runs")).collect()
+        });
+        for (cpu, found) in cpus.iter().zip(&results) {
+            for ((call, a), b) in calls.iter().zip(&results[0]).zip(found) {
+                let (module, function, _) = call;
+                let what = format!("{module} {function} on {engine} for {cpu}");
+                assert!(a == b, "{what}: {b:.1000}, for {} {a:.1000}", cpus[0]);
             }
         }
     }
