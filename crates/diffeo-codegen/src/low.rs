@@ -20,6 +20,8 @@
 //! byte, everything else eight.
 
 pub(crate) mod assigned;
+pub(crate) mod facts;
+pub(crate) mod lanes;
 pub mod lint;
 pub mod opt;
 pub mod print;

@@ -133,6 +133,16 @@ pub fn expand_function(function: &mut LowFunction) {
     function.registers = registers;
 }
 
+/// Whether [`expand_straight`] makes straight-line code of a function.
+pub(crate) fn is_straight(op: RealOp) -> bool {
+    if matches!(op, RealOp::Sin | RealOp::Cos | RealOp::Tan) {
+        return false;
+    }
+    let builder = MathBuilder::new(vec![LowTy::Real; 2], Vec::new());
+    let [a, b] = [0, 1].map(|i| builder.real(Operand::Reg(Reg(i))));
+    value(op, a, b).is_some()
+}
+
 /// Expands the elementary functions in a list of statements, those left out that are not straight-line code.
 pub(crate) fn expand_straight(registers: &mut Vec<LowTy>, stmts: &mut Vec<Stmt>) {
     let mut types = std::mem::take(registers);

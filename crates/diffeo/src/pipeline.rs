@@ -67,12 +67,12 @@ impl Backend {
         }
     }
 
-    /// How loops become Low. What each step makes for itself, LLVM's lanes have to see.
+    /// How loops become Low. What each step makes for itself, lanes have to see.
     pub fn lowering(self) -> memory::MemoryOptions {
         match self {
-            Backend::Jit | Backend::C => {
-                memory::MemoryOptions { reuse: true, ..Default::default() }
-            }
+            Backend::C => memory::MemoryOptions { reuse: true, ..Default::default() },
+            // Copies of steps that may run in lanes take long to compile.
+            Backend::Jit => memory::MemoryOptions { beside: 8, ..Default::default() },
             Backend::Llvm => memory::MemoryOptions::default(),
         }
     }
@@ -147,7 +147,8 @@ pub fn compile(
 
 /// How Cranelift compiles; the code may count the work that it does.
 pub fn cranelift_options(cpu: Cpu, counted: bool) -> cranelift::CraneliftOptions {
-    cranelift::CraneliftOptions { cpu, counted, verify: cfg!(debug_assertions) }
+    let verify = cfg!(debug_assertions);
+    cranelift::CraneliftOptions { cpu, counted, verify, eager: false }
 }
 
 /// A form of a program behind Flat.

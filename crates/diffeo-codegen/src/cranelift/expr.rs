@@ -4,13 +4,17 @@ use super::function::{clif_type, trusted, FunctionTranslator};
 use crate::low::{Address, Binary, Compare, Expr, LowTy, Operand, Unary};
 use crate::runtime;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::types::{F64, I64, I8};
+use cranelift_codegen::ir::types::{F64, F64X2, I64, I8};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
 use cranelift_frontend::FunctionBuilder;
 use diffeo_calculus::prim::{RealOp, Rounding};
 
 /// A zero of a type.
 pub(super) fn zero(b: &mut FunctionBuilder<'_>, ty: Type) -> Value {
+    if ty.is_vector() {
+        let zero = zero(b, ty.lane_type());
+        return b.ins().splat(ty, zero);
+    }
     if ty == F64 {
         b.ins().f64const(0.0)
     } else {
@@ -133,6 +137,11 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
+    /// The function of vectors that an operation is.
+    pub(super) fn vector_of(&self, op: RealOp) -> Option<usize> {
+        self.env.vectors.iter().position(|found| *found == op)
+    }
+
     fn call_real(&mut self, function: &runtime::RuntimeFunction, args: &[Value]) -> Value {
         match self.call_runtime(function, args) {
             Some(value) => value,
@@ -214,6 +223,12 @@ impl FunctionTranslator<'_, '_> {
     }
 
     pub(super) fn math(&mut self, op: RealOp, a: Value, b: Value) -> Value {
+        // The last steps of a loop in lanes give the digits of the others.
+        if let Some(vector) = self.vector_of(op).filter(|_| self.rest) {
+            let [a, b] = [a, b].map(|x| self.b.ins().splat(F64X2, x));
+            let both = self.call_vector(vector, [a, b]);
+            return self.b.ins().extractlane(both, 0);
+        }
         match op {
             RealOp::Add => self.b.ins().fadd(a, b),
             RealOp::Sub => self.b.ins().fsub(a, b),

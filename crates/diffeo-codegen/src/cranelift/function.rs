@@ -13,14 +13,16 @@ mod call;
 
 use super::count::{CostPlan, Weights};
 use super::expr;
+use super::lanes;
+use super::outer::OpenLanes;
 use super::scope::{shapes, StmtFacts};
 use super::Imports;
+use crate::low::lanes::Plans;
 use crate::low::opt::polled;
 use crate::low::{self, LowFunction, LowModule, Raise, Reg, Runtime, Stmt};
-use crate::memory::neutral;
 use crate::runtime;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{F64, I64, I8};
+use cranelift_codegen::ir::types::{F64, F64X2, I64, I8};
 use cranelift_codegen::ir::{
     self, AbiParam, Block, BlockArg, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlotData,
     StackSlotKind, Type, Value,
@@ -28,6 +30,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Switch};
 use diffeo_base::deep;
+use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 
@@ -117,6 +120,8 @@ pub(super) struct Environment<'m> {
     pub imports: &'m mut Imports,
     /// The index of the function that calls a task with the convention of C, by the task.
     pub tasks: &'m HashMap<u32, u32>,
+    /// The operations that are functions of vectors, behind those of the module.
+    pub vectors: &'m [RealOp],
     /// The costs of functions, if work is counted.
     pub weights: Option<&'m Weights>,
     /// Whether there are instructions for [`low::Expr::Fma`] …
@@ -144,9 +149,17 @@ pub(super) struct FunctionTranslator<'t, 'm> {
     plan: CostPlan,
     shapes: Vec<StmtFacts>,
     /// The index of the shape of the next statement that has one.
-    next: usize,
-    /// By register: its value here, if it has one.
-    values: Vec<Option<Value>>,
+    pub next: usize,
+    /// By register: its value here, if it has one. Behind those of the function are those of lanes.
+    pub values: Vec<Option<Value>>,
+    /// The types of these.
+    pub types: Vec<Type>,
+    /// The loops that are done in lanes.
+    pub lane_plans: &'t Plans,
+    /// The lanes of the open loop, if it is one of these.
+    pub lanes: Option<OpenLanes>,
+    /// Whether these are the last steps of such a loop.
+    pub rest: bool,
     pub context: Value,
     /// Where further results go.
     results: Option<Value>,
@@ -166,29 +179,41 @@ pub(super) fn translate<'t>(
     env: &'t mut Environment<'_>,
     function: &'t LowFunction,
     convention: &'t Convention,
+    lane_plans: &'t Plans,
     plan: CostPlan,
 ) {
-    let mut translator = FunctionTranslator {
-        b,
-        env,
-        function,
-        convention,
-        plan,
-        shapes: shapes(function),
-        next: 0,
-        values: vec![None; function.registers.len()],
-        context: Value::from_u32(0),
-        results: None,
-        loops: Vec::new(),
-        functions: HashMap::new(),
-        raised: BTreeMap::new(),
-        fail: None,
-        note: None,
-    };
+    let mut translator = FunctionTranslator::new(b, env, function, convention, lane_plans, plan);
     translator.start();
     if !function.blocks.as_ref().is_some_and(|blocks| translator.split(blocks)) {
         translator.list(&function.body);
     }
+    translator.finish();
+}
+
+/// The signature of operations on vectors.
+pub(super) fn vector_signature() -> Signature {
+    let mut signature = Signature::new(CallConv::Tail);
+    signature.params = vec![AbiParam::new(F64X2); 2];
+    signature.returns = vec![AbiParam::new(F64X2)];
+    signature
+}
+
+/// Translates an operation to a function of vectors.
+pub(super) fn translate_vector<'t>(
+    b: FunctionBuilder<'t>,
+    env: &'t mut Environment<'_>,
+    op: RealOp,
+) {
+    let function = lanes::vector_function(op);
+    let convention = Convention { signature: vector_signature(), in_memory: Vec::new() };
+    let (plans, plan) = (Plans::new(), CostPlan::default());
+    let mut translator = FunctionTranslator::new(b, env, &function, &convention, &plans, plan);
+    let block = translator.b.create_block();
+    translator.b.append_block_params_for_function_params(block);
+    translator.b.switch_to_block(block);
+    let params = translator.b.block_params(block).to_vec();
+    let result = translator.vectors_in_order(&params);
+    translator.b.ins().return_(&[result]);
     translator.finish();
 }
 
@@ -218,6 +243,39 @@ pub(super) fn translate_outside(
 /// The flags of accesses to memory: aligned, and never to memory that is not mapped.
 pub(super) fn trusted() -> MemFlagsData {
     MemFlagsData::trusted()
+}
+
+impl<'t, 'm> FunctionTranslator<'t, 'm> {
+    fn new(
+        b: FunctionBuilder<'t>,
+        env: &'t mut Environment<'m>,
+        function: &'t LowFunction,
+        convention: &'t Convention,
+        lane_plans: &'t Plans,
+        plan: CostPlan,
+    ) -> FunctionTranslator<'t, 'm> {
+        FunctionTranslator {
+            b,
+            env,
+            function,
+            convention,
+            plan,
+            shapes: shapes(function),
+            next: 0,
+            values: vec![None; function.registers.len()],
+            types: Vec::new(),
+            lane_plans,
+            lanes: None,
+            rest: false,
+            context: Value::from_u32(0),
+            results: None,
+            loops: Vec::new(),
+            functions: HashMap::new(),
+            raised: BTreeMap::new(),
+            fail: None,
+            note: None,
+        }
+    }
 }
 
 impl FunctionTranslator<'_, '_> {
@@ -308,7 +366,7 @@ impl FunctionTranslator<'_, '_> {
         self.b.finalize(self.env.frontend);
     }
 
-    fn cold(&mut self) -> Block {
+    pub fn cold(&mut self) -> Block {
         let block = self.b.create_block();
         self.b.set_cold_block(block);
         block
@@ -335,7 +393,10 @@ impl FunctionTranslator<'_, '_> {
     }
 
     pub fn ty(&self, reg: Reg) -> Type {
-        clif_type(self.function.registers[reg.0 as usize])
+        match self.function.registers.get(reg.0 as usize) {
+            Some(ty) => clif_type(*ty),
+            None => self.types[reg.0 as usize - self.function.registers.len()],
+        }
     }
 
     pub fn set(&mut self, reg: Reg, value: Value) {
@@ -353,12 +414,12 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    fn args(&mut self, regs: &[Reg]) -> Vec<BlockArg> {
+    pub fn args(&mut self, regs: &[Reg]) -> Vec<BlockArg> {
         regs.iter().map(|reg| self.get(*reg).into()).collect()
     }
 
     /// Makes the registers parameters of a block.
-    fn add_params(&mut self, block: Block, regs: &[Reg]) {
+    pub fn add_params(&mut self, block: Block, regs: &[Reg]) {
         for reg in regs {
             let ty = self.ty(*reg);
             self.b.append_block_param(block, ty);
@@ -366,7 +427,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Goes on at a block whose last parameters are these registers.
-    fn enter(&mut self, block: Block, regs: &[Reg]) {
+    pub fn enter(&mut self, block: Block, regs: &[Reg]) {
         self.b.switch_to_block(block);
         let skip = self.b.block_params(block).len() - regs.len();
         for (i, reg) in regs.iter().enumerate() {
@@ -375,7 +436,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Whether the end is reached.
-    fn list(&mut self, stmts: &[Stmt]) -> bool {
+    pub fn list(&mut self, stmts: &[Stmt]) -> bool {
         if let Some(work) = self.plan.lists.get(&stmts.as_ptr()) {
             let work = self.b.ins().iconst(I64, *work as i64);
             self.work(work);
@@ -384,6 +445,9 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) -> bool {
+        if self.lanes.is_some() && self.lane_stmt(stmt) {
+            return true;
+        }
         match stmt {
             Stmt::Set(reg, expr) => {
                 let ty = self.function.registers[reg.0 as usize];
@@ -441,6 +505,13 @@ impl FunctionTranslator<'_, '_> {
 
     /// Counts work.
     fn work(&mut self, work: Value) {
+        let work = match self.lanes {
+            Some(_) => {
+                let vectors = self.count_vectors() as i64;
+                self.b.ins().imul_imm_s(work, vectors)
+            }
+            None => work,
+        };
         let before = self.worked();
         let after = self.b.ins().iadd(before, work);
         self.b.ins().store(trusted(), after, self.context, runtime::WORK as i32);
@@ -452,11 +523,16 @@ impl FunctionTranslator<'_, '_> {
         self.work(work);
     }
 
-    fn shape(&mut self) -> StmtFacts {
-        // There are as many as there are statements that ask, and each asks once.
-        let shape = self.shapes.get_mut(self.next).map(std::mem::take);
+    pub fn shape(&mut self) -> StmtFacts {
+        // There are as many as there are statements that ask, and each asks once, and before that in lanes.
+        let found = self.shapes.get_mut(self.next);
         self.next += 1;
-        shape.unwrap_or_default()
+        if self.lanes.is_none() {
+            return found.map(std::mem::take).unwrap_or_default();
+        }
+        let mut shape = found.cloned().unwrap_or_default();
+        shape.carried = self.widened(&shape.carried);
+        shape
     }
 
     /// `If` and `Switch`.
@@ -566,10 +642,21 @@ impl FunctionTranslator<'_, '_> {
     fn count(&mut self, step: &low::For) -> bool {
         let shape = self.shape();
         let (from, to) = (self.operand(step.from), self.operand(step.to));
+        let Some(rest) = self.in_outer_lanes(step, &shape, from, to) else {
+            self.count_from(step, &shape, from, to);
+            return true;
+        };
+        let around = std::mem::replace(&mut self.rest, true);
+        self.count_from(step, &shape, rest, to);
+        self.rest = around;
+        true
+    }
+
+    /// The steps of a loop from one on, one by one or in the lanes of an innermost loop.
+    fn count_from(&mut self, step: &low::For, shape: &StmtFacts, from: Value, to: Value) {
         if step.every == 0 {
             self.count_steps(step, from, to);
-            self.strip(step, &shape, from, to);
-            return true;
+            return self.strip(step, shape, from, to);
         }
         let (head, exit) = (self.b.create_block(), self.b.create_block());
         self.b.append_block_param(head, I64);
@@ -590,14 +677,14 @@ impl FunctionTranslator<'_, '_> {
         let steps = self.b.ins().smin(left, every);
         let end = self.b.ins().iadd(start, steps);
         self.count_steps(step, start, end);
-        let sums = step.reductions.iter();
-        let before: Vec<Value> = sums.map(|(sum, _)| self.get(*sum)).collect();
-        for (sum, how) in &step.reductions {
-            let neutral = self.b.ins().f64const(neutral(*how));
+        let sums = self.widened_sums(&step.reductions);
+        let before: Vec<Value> = sums.iter().map(|(sum, _)| self.get(*sum)).collect();
+        for (sum, how) in &sums {
+            let neutral = self.neutral(*sum, *how);
             self.set(*sum, neutral);
         }
-        self.strip(step, &shape, start, end);
-        for ((sum, how), before) in step.reductions.iter().zip(before) {
+        self.strip(step, shape, start, end);
+        for ((sum, how), before) in sums.iter().zip(before) {
             let own = self.get(*sum);
             let both = self.combine(*how, before, own);
             self.set(*sum, both);
@@ -613,11 +700,10 @@ impl FunctionTranslator<'_, '_> {
         self.b.switch_to_block(stop);
         self.raise(&Raise::Stopped, &[], step.site);
         self.enter(exit, &shape.carried);
-        true
     }
 
     /// Counts the steps of a loop, if its work is counted.
-    fn count_steps(&mut self, step: &low::For, from: Value, to: Value) {
+    pub fn count_steps(&mut self, step: &low::For, from: Value, to: Value) {
         let Some(each) = self.plan.loops.get(&std::ptr::from_ref(step)).copied() else { return };
         let steps = self.b.ins().isub(to, from);
         let none = self.b.ins().iconst(I64, 0);
@@ -656,7 +742,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Whether the run is to end.
-    fn poll(&mut self) -> Value {
+    pub fn poll(&mut self) -> Value {
         // An atomic load, because another thread writes the word: it is not moved out of loops.
         let offset = self.b.ins().iconst(I64, runtime::STACK_END);
         let address = self.b.ins().iadd(self.context, offset);

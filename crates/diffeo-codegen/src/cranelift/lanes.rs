@@ -7,7 +7,10 @@
 
 use super::function::{clif_type, FunctionTranslator};
 use super::scope::StmtFacts;
-use crate::low::{Address, Binary, Compare, Expr, For, LowTy, Operand, Reg, Stmt, Unary};
+use crate::low::lanes::Plans;
+use crate::low::{
+    Address, Binary, Compare, Expr, For, LowFunction, LowTy, Operand, Reg, Stmt, Unary,
+};
 use crate::math;
 use crate::memory::neutral;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -61,12 +64,14 @@ pub(super) fn fits(step: &For) -> bool {
         && (step.body.iter().any(real) || !step.reductions.is_empty())
 }
 
-/// Expands the elementary functions in the loops that are done in lanes, so that they are done in lanes, too.
-pub(super) fn expand(registers: &mut Vec<LowTy>, body: &mut [Stmt]) {
+/// Expands the elementary functions in the loops that are done in lanes, so that they are done in lanes, too; not in the
+/// outer loops of `plans`.
+pub(super) fn expand(registers: &mut Vec<LowTy>, body: &mut [Stmt], plans: &Plans) {
     let mut pending: Vec<&mut [Stmt]> = vec![body];
     while let Some(stmts) = pending.pop() {
         for stmt in stmts {
             match stmt {
+                Stmt::For(step) if plans.contains_key(&std::ptr::from_ref(&**step)) => {}
                 Stmt::For(step) if fits(step) => {
                     math::expand_straight(registers, &mut step.body);
                 }
@@ -74,25 +79,6 @@ pub(super) fn expand(registers: &mut Vec<LowTy>, body: &mut [Stmt]) {
             }
         }
     }
-}
-
-/// Whether [`expand`] has anything to do.
-pub(super) fn expands(body: &[Stmt]) -> bool {
-    let mut pending = vec![body];
-    while let Some(stmts) = pending.pop() {
-        for stmt in stmts {
-            match stmt {
-                Stmt::For(step) if fits(step) => {
-                    let is_math = |stmt: &Stmt| matches!(stmt, Stmt::Set(_, Expr::Math(..)));
-                    if step.body.iter().any(is_math) {
-                        return true;
-                    }
-                }
-                stmt => pending.extend(stmt.blocks()),
-            }
-        }
-    }
-    false
 }
 
 /// How many vectors are done one after the other: sums wait for each other. Many would leave much of a short loop.
@@ -112,11 +98,42 @@ fn packed_type(ty: LowTy) -> Type {
 }
 
 /// Elements need not lie at multiples of the size of a vector.
-fn unaligned() -> MemFlagsData {
+pub(super) fn unaligned() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
 }
 
+/// A function that is the operation on its two parameters, as straight-line code; the result is the third register.
+pub(super) fn vector_function(op: RealOp) -> LowFunction {
+    let [a, b] = [0, 1].map(|i| Operand::Reg(Reg(i)));
+    let mut registers = vec![LowTy::Real; 3];
+    let mut body = vec![Stmt::Set(Reg(2), Expr::Math(op, a, b))];
+    math::expand_straight(&mut registers, &mut body);
+    LowFunction {
+        name: String::new(),
+        registers,
+        params: vec![Reg(0), Reg(1)],
+        results: vec![LowTy::Real],
+        fallible: false,
+        recursive: None,
+        blocks: None,
+        apart: false,
+        body,
+    }
+}
+
 impl FunctionTranslator<'_, '_> {
+    /// The result of [`vector_function`] for vectors.
+    pub(super) fn vectors_in_order(&mut self, params: &[Value]) -> Value {
+        let body = &self.function.body;
+        let mut lanes = Lanes { t: self, known: HashMap::new() };
+        for (i, param) in (0..).zip(params) {
+            lanes.known.insert(Reg(i), Lane::Packed(*param));
+        }
+        body.iter().for_each(|stmt| lanes.stmt(stmt));
+        let result = lanes.operand(Operand::Reg(Reg(2)));
+        lanes.packed(result, LowTy::Real)
+    }
+
     /// Emits the vectorised part of a loop; gives the first index that is left to the rest.
     pub(super) fn in_lanes(
         &mut self,
@@ -127,7 +144,7 @@ impl FunctionTranslator<'_, '_> {
     ) -> Option<Value> {
         let reduced: Vec<Reg> = step.reductions.iter().map(|(reg, _)| *reg).collect();
         let only = shape.carried.iter().all(|reg| reduced.contains(reg));
-        if !fits(step) || !only {
+        if !fits(step) || !only || self.lanes.is_some() || self.rest {
             return None;
         }
         let vectors = vectors(step);
@@ -216,14 +233,14 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// By a vector of truth values.
-    fn select_packed(&mut self, mask: Value, a: Value, b: Value) -> Value {
+    pub(super) fn select_packed(&mut self, mask: Value, a: Value, b: Value) -> Value {
         let ty = self.b.func.dfg.value_type(a);
         let mask = self.cast(mask, ty);
         self.b.ins().bitselect(mask, a, b)
     }
 
     /// The same bits as a vector of another type.
-    fn cast(&mut self, value: Value, ty: Type) -> Value {
+    pub(super) fn cast(&mut self, value: Value, ty: Type) -> Value {
         if self.b.func.dfg.value_type(value) == ty {
             return value;
         }

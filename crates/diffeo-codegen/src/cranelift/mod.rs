@@ -7,6 +7,7 @@
 //! | `function/call.rs` | calls, results, errors |
 //! | `expr.rs` | operands and expressions |
 //! | `lanes.rs` | vectorisation of innermost loops |
+//! | `outer.rs` | vectorisation of loops around others |
 //! | `count.rs` | work, as code counts it |
 //! | `code.rs` | machine code, and how it is put into memory |
 //!
@@ -18,10 +19,13 @@ mod count;
 mod expr;
 mod function;
 mod lanes;
+mod outer;
 mod scope;
 
 use crate::engine::{CompileError, Compiled, Cpu, Raises};
-use crate::low::{LowModule, HUGE};
+use crate::low::lanes::Plans;
+use crate::low::opt::scratch;
+use crate::low::{For, LowFunction, LowModule, HUGE};
 use crate::runtime;
 pub use code::MachineCode;
 use code::{compiled, FunctionCode};
@@ -47,6 +51,8 @@ pub struct CraneliftOptions {
     pub counted: bool,
     /// Whether Cranelift verifies its input and its code, for tests.
     pub verify: bool,
+    /// Whether outer loops run in lanes wherever that is possible, even if it does not pay: for tests.
+    pub eager: bool,
 }
 
 /// The stack for copying functions.
@@ -193,12 +199,14 @@ pub fn compile(
 /// As for [`compile`].
 pub fn code(module: &LowModule, options: &CraneliftOptions) -> Result<MachineCode, CompileError> {
     let target = TargetIsas::new(options)?;
+    let (module, plans) = planned(module, options);
+    let (module, plans) = (&module, &plans[..]);
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     let (mut functions, imports) = match module.statements() > SMALL && threads > 1 {
-        true => codes_on(threads, module, &target)?,
+        true => codes_on(threads, module, plans, &target)?,
         false => {
             let mut codes = Vec::with_capacity(module.functions.len() + 1);
-            let imports = each_function(module, &target, |index, context, statements| {
+            let imports = each_function(module, plans, &target, |index, context, statements| {
                 codes.push((index, compiled(index, context, target.isa(statements))?));
                 Ok(())
             })?;
@@ -222,6 +230,7 @@ pub fn code(module: &LowModule, options: &CraneliftOptions) -> Result<MachineCod
 fn codes_on(
     threads: usize,
     module: &LowModule,
+    plans: &[Plans],
     target: &TargetIsas,
 ) -> Result<(Vec<(u32, FunctionCode)>, Imports), CompileError> {
     // A few functions wait, not all of them.
@@ -247,7 +256,7 @@ fn codes_on(
         }
         // If there are no workers, nobody receives.
         drop(receive);
-        let imports = each_function(module, target, |index, context, statements| {
+        let imports = each_function(module, plans, target, |index, context, statements| {
             let function = std::mem::replace(&mut context.func, ir::Function::new());
             send.send((index, function, statements)).map_err(|_| unsupported("no thread is left"))
         });
@@ -275,8 +284,9 @@ pub fn processor(cpu: Cpu) -> Option<String> {
 /// Cranelift does not know this processor.
 pub fn text(module: &Arc<LowModule>, options: &CraneliftOptions) -> Result<String, CompileError> {
     let target = TargetIsas::new(options)?;
+    let (module, plans) = planned(module, options);
     let mut functions = Vec::new();
-    let imports = each_function(module, &target, |index, context, _| {
+    let imports = each_function(&module, &plans, &target, |index, context, _| {
         functions.push((index, context.func.display().to_string()));
         Ok(())
     })?;
@@ -293,10 +303,40 @@ pub fn text(module: &Arc<LowModule>, options: &CraneliftOptions) -> Result<Strin
     Ok(out)
 }
 
+/// The module as it is translated: with the loops of each function that are done in lanes. Other loops reuse arrays that
+/// each step makes for itself, and elementary functions in innermost loops are expanded.
+fn planned(module: &LowModule, options: &CraneliftOptions) -> (LowModule, Vec<Plans>) {
+    // Copying nested statements takes a level of the stack for each.
+    let mut module = stacker::grow(COPYING, || module.clone());
+    let small: Vec<bool> = module.functions.iter().map(|f| f.statements() <= HUGE).collect();
+    let plans = |module: &LowModule| -> Vec<Plans> {
+        let functions = module.functions.iter().zip(&small);
+        let plan = |(function, small): (&LowFunction, &bool)| match small {
+            true => outer::planned(module, function, options.eager),
+            false => Plans::new(),
+        };
+        functions.map(plan).collect()
+    };
+    let mut found = plans(&module);
+    if scratch::applies(&module) {
+        let leave =
+            |function: usize, step: &For| found[function].contains_key(&std::ptr::from_ref(step));
+        scratch::reuse(&mut module, &leave);
+        found = plans(&module);
+    }
+    for ((function, plans), small) in module.functions.iter_mut().zip(&found).zip(small) {
+        if small {
+            lanes::expand(&mut function.registers, &mut function.body, plans);
+        }
+    }
+    (module, found)
+}
+
 /// Translates each function, the largest ones first, as they take longest to compile, and then those that are called
 /// from outside: with its index, and how many statements it has.
 fn each_function(
     module: &LowModule,
+    plans: &[Plans],
     target: &TargetIsas,
     mut each: impl FnMut(u32, &mut Context, usize) -> Result<(), CompileError>,
 ) -> Result<Imports, CompileError> {
@@ -305,7 +345,9 @@ fn each_function(
     let tasks = module.functions.iter().filter_map(|f| f.blocks.as_ref()).map(|b| b.task.0);
     let outside: Vec<(u32, usize)> =
         tasks.map(|task| (task, 5)).chain([(module.entry.0, 3)]).collect();
-    let first = module.functions.len() as u32;
+    // Operations on vectors are in between.
+    let vectors = outer::operations(module, plans);
+    let first = (module.functions.len() + vectors.len()) as u32;
     let index = |i: usize| first + i as u32;
     let tasks = outside.iter().enumerate().map(|(i, (task, _))| (*task, index(i))).collect();
     let mut imports = Imports::new(index(outside.len()) as usize);
@@ -315,6 +357,7 @@ fn each_function(
         conventions: &conventions,
         imports: &mut imports,
         tasks: &tasks,
+        vectors: &vectors,
         weights: weights.as_ref(),
         has_fma: target.has_fma,
         has_rounding: target.has_rounding,
@@ -330,18 +373,20 @@ fn each_function(
             (&module.functions[i], &conventions[i], statements[i]);
         context.func.signature = convention.signature.clone();
         context.func.name = function::name(i as u32);
-        let mut expanded = None;
-        if statements <= HUGE && lanes::expands(&function.body) {
-            // Copying nested statements takes a level of the stack for each.
-            let mut copy = stacker::grow(COPYING, || function.clone());
-            lanes::expand(&mut copy.registers, &mut copy.body);
-            expanded = Some(copy);
-        }
         let b = FunctionBuilder::new(&mut context.func, &mut builder);
-        let function = expanded.as_ref().unwrap_or(function);
         let plan = weights.as_ref().map(|weights| weights.plan(module, i, function));
-        function::translate(b, &mut env, function, convention, plan.unwrap_or_default());
+        let plan = plan.unwrap_or_default();
+        function::translate(b, &mut env, function, convention, &plans[i], plan);
         each(i as u32, &mut context, statements)?;
+        context.clear();
+    }
+    for (i, op) in vectors.iter().enumerate() {
+        let index = (module.functions.len() + i) as u32;
+        context.func.signature = function::vector_signature();
+        context.func.name = function::name(index);
+        let b = FunctionBuilder::new(&mut context.func, &mut builder);
+        function::translate_vector(b, &mut env, *op);
+        each(index, &mut context, 0)?;
         context.clear();
     }
     for (i, (called, params)) in outside.iter().enumerate() {

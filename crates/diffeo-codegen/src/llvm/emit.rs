@@ -11,20 +11,19 @@
 mod expr;
 mod lanes;
 mod parts;
-pub(super) mod scope;
 mod stmt;
 mod vector;
 
 use crate::engine::Raises;
+use crate::low::facts::{facts, Facts};
+use crate::low::lanes::{plans, Plans};
 use crate::low::opt::scratch::{helper, release_of};
 use crate::low::{self, Blocks, FunctionId, LowFunction, LowModule, LowTy, Operand, Reg, Stmt};
 use crate::runtime;
 use diffeo_base::deep;
 use hashbrown::HashSet;
-use lanes::plan::Plans;
 use lanes::Lanes;
 use parts::ProgramParts;
-use scope::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -93,8 +92,8 @@ const SECOND_RARE: usize = 2;
 pub(super) fn planned(module: &LowModule, eager: bool) -> HashSet<(usize, Reg)> {
     let mut found = HashSet::new();
     for (i, function) in module.functions.iter().enumerate() {
-        let once = scope::facts(function).once;
-        for (step, _) in lanes::plan::plans(module, function, &once, (false, eager)).values() {
+        let once = facts(function).once;
+        for (step, _) in plans(module, function, &once, &lanes::target(false, eager)).values() {
             found.insert((i, *step));
         }
     }
@@ -152,10 +151,10 @@ fn emit_part(
     let mut huge = false;
     for index in functions.iter().copied() {
         let function = &module.functions[index];
-        let facts = scope::facts(function);
+        let facts = facts(function);
         huge |= facts.statements > low::HUGE;
-        let wide = (width >= WIDE, eager);
-        let plans = lanes::plan::plans(module, function, &facts.once, wide);
+        let target = lanes::target(width >= WIDE, eager);
+        let plans = plans(module, function, &facts.once, &target);
         Emitter::new(shared, index, facts, plans, &mut text).function();
         if let Some(blocks) = &function.blocks {
             task(module, blocks, &mut text);

@@ -2,7 +2,7 @@
 //!
 //! The back end is told of each, and fuses no others, so that no processor gives other digits.
 
-use super::emit::scope::facts;
+use crate::low::facts::facts;
 use crate::low::visit::occurrences;
 use crate::low::{Binary, Expr, LowModule, Operand, Reg, Stmt};
 use diffeo_array::ir::Reduction;

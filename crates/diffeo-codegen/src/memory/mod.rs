@@ -84,13 +84,16 @@ pub struct MemoryOptions {
     pub splitting: Splitting,
     /// Whether loops reuse arrays that each step makes for itself (`low/opt/scratch.rs`).
     pub reuse: bool,
+    /// Loops that may be done block by block stand beside that, too, if they have no more statements: where there is
+    /// little to do, nothing is called.
+    pub beside: usize,
     /// The number of statements from which on functions are outlined, if they have parts of a quarter of that.
     pub long: usize,
 }
 
 impl Default for MemoryOptions {
     fn default() -> MemoryOptions {
-        MemoryOptions { splitting: Splitting::default(), reuse: false, long: 1200 }
+        MemoryOptions { splitting: Splitting::default(), reuse: false, beside: 48, long: 1200 }
     }
 }
 

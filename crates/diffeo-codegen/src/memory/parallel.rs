@@ -38,9 +38,6 @@ const WHOLE: i64 = 32;
 const MANY: i64 = 512;
 /// So have blocks of at least so many steps, of which each takes little then.
 const SHORT: i64 = 8;
-/// The steps of loops with little to do stand in their place as well, if they have no more statements than this and
-/// the loop is done more than once.
-const SMALL: usize = 48;
 /// Steps that take no more than this do not become faster when several are done at once.
 const FILL: f64 = 1.0;
 /// More is not given to a function for steps.
@@ -173,7 +170,8 @@ impl Lower<'_, '_> {
             return add(self, steps);
         }
         let reductions = steps.reductions.clone();
-        let small = !candidate.once && size(&steps.body) <= SMALL;
+        // The steps of loops with little to do stand in their place as well, if they are done more than once.
+        let small = !candidate.once && size(&steps.body) <= self.cx.options.beside;
         let known = matches!(count, Operand::Int(_)) && work.loops.is_empty();
         let serial = (small && !known).then(|| steps.clone());
         let part = part(&self.registers, steps, &seen, &candidate.private, self.site);

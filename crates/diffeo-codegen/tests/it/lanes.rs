@@ -1,10 +1,11 @@
-//! Loops in lanes: programs whose loops LLVM runs several steps of at once give what Flat's evaluator says, whatever
+//! Loops in lanes: programs whose loops LLVM and Cranelift run several steps of at once give what Flat's evaluator says, whatever
 //! the number of steps and the lengths of rows.
 
 use diffeo_array::value::{Data, FlatArray, FlatValue};
 use diffeo_array::{lint, parse, FlatEvaluator};
 use diffeo_calculus::eval::Options;
-use diffeo_codegen::engine::{Instance, RunOptions};
+use diffeo_codegen::cranelift::{self, CraneliftOptions};
+use diffeo_codegen::engine::{Compiled, Instance, RunOptions};
 use diffeo_codegen::llvm::{self, Stage};
 use diffeo_codegen::memory;
 use std::rc::Rc;
@@ -53,19 +54,12 @@ fn check(text: &str, points: &[Vec<FlatValue>]) {
 
 /// The same if lanes need not pay (`true`), or have to.
 fn check_in(text: &str, points: &[Vec<FlatValue>], eager: &[bool]) {
-    if let Err(missing) = llvm::library() {
-        return println!("skipped: {missing}");
-    }
     let module = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(lint(&module), Vec::<String>::new(), "{text}");
     let module = Arc::new(module);
     let low = Arc::new(memory::lower(module.clone()));
-    for eager in eager.iter().copied() {
-        let options = llvm::LlvmOptions { eager, ..llvm::LlvmOptions::default() };
-        let emitted = llvm::text(&low, &options, Stage::Emitted).unwrap();
-        assert!(emitted.contains("%w0."), "no loop is in lanes\n{text}");
-        let compiled = Arc::new(llvm::compile(&low, &options).unwrap());
-        let mut instance = Instance::new(compiled, RunOptions::default());
+    let run = |compiled: Compiled, what: &str| {
+        let mut instance = Instance::new(Arc::new(compiled), RunOptions::default());
         for point in points {
             let mut evaluator = FlatEvaluator::new(module.clone(), Options::default());
             let expected = leaves(&evaluator.run(point.clone()).unwrap());
@@ -74,9 +68,54 @@ fn check_in(text: &str, points: &[Vec<FlatValue>], eager: &[bool]) {
             for (i, (a, b)) in found.iter().zip(&expected).enumerate() {
                 let scale = a.abs().max(b.abs()).max(1.0);
                 let same = a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-12 * scale;
-                assert!(same, "{i}: {a}, not {b}, eager {eager}, {point:?}\n{text}");
+                assert!(same, "{i}: {a}, not {b}, {what}, {point:?}\n{text}");
             }
             assert_eq!(instance.live_blocks(), 0);
+        }
+    };
+    for eager in eager.iter().copied() {
+        let options = CraneliftOptions { eager, verify: true, ..CraneliftOptions::default() };
+        let emitted = cranelift::text(&low, &options).unwrap();
+        assert!(emitted.contains("f64x2"), "no loop is in lanes\n{text}");
+        run(cranelift::compile(&low, &options).unwrap(), &format!("Cranelift, eager {eager}"));
+    }
+    if let Err(missing) = llvm::library() {
+        return println!("skipped: {missing}");
+    }
+    for eager in eager.iter().copied() {
+        let options = llvm::LlvmOptions { eager, ..llvm::LlvmOptions::default() };
+        let emitted = llvm::text(&low, &options, Stage::Emitted).unwrap();
+        assert!(emitted.contains("%w0."), "no loop is in lanes\n{text}");
+        run(llvm::compile(&low, &options).unwrap(), &format!("LLVM, eager {eager}"));
+    }
+}
+
+/// The last steps, which Cranelift does one by one, give the digits of those in lanes.
+#[test]
+fn steps_that_do_the_same_give_the_same_digits() {
+    let text = "entry main fn main(xs: []Real, ys: []Real) -> ([]Real) {
+        n: Int = dim[0](xs)
+        m: Int = dim[0](ys)
+        a: []Real = build i < n {
+            x: Real = get(xs, i)
+            s: Real = reduce[add] j < m {
+                y: Real = get(ys, j)
+                p: Real = real.mul(x, y)
+                e: Real = real.exp(p)
+                l: Real = real.sin(e)
+                yield l }
+            yield s }
+        return a }";
+    let low = Arc::new(memory::lower(Arc::new(parse(text).unwrap())));
+    for eager in [false, true] {
+        let options = CraneliftOptions { eager, verify: true, ..CraneliftOptions::default() };
+        assert!(cranelift::text(&low, &options).unwrap().contains("f64x2"));
+        let compiled = cranelift::compile(&low, &options).unwrap();
+        let mut instance = Instance::new(Arc::new(compiled), RunOptions::default());
+        for n in STEPS {
+            let xs = FlatValue::reals(vec![0.7; n]);
+            let found = leaves(&instance.call(&[xs, reals(37)]).unwrap());
+            assert!(found.iter().all(|x| x.to_bits() == found[0].to_bits()), "{n}: {found:?}");
         }
     }
 }

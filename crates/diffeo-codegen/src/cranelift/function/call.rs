@@ -36,13 +36,7 @@ impl FunctionTranslator<'_, '_> {
         function
     }
 
-    pub(super) fn call(
-        &mut self,
-        results: &[Reg],
-        id: low::FunctionId,
-        args: &[Operand],
-        site: SiteId,
-    ) {
+    pub fn call(&mut self, results: &[Reg], id: low::FunctionId, args: &[Operand], site: SiteId) {
         let callee = &self.env.module.functions[id.0 as usize];
         let conventions: &[Convention] = self.env.conventions;
         let convention = &conventions[id.0 as usize];
@@ -104,6 +98,14 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
+    /// Calls an operation on vectors.
+    pub fn call_vector(&mut self, vector: usize, args: [Value; 2]) -> Value {
+        let index = (self.env.module.functions.len() + vector) as u32;
+        let function = self.function_ref(index, super::vector_signature(), true);
+        let call = self.b.ins().call(function, &args);
+        self.b.inst_results(call)[0]
+    }
+
     pub(super) fn ret(&mut self, values: &[Operand]) {
         let values: Vec<Value> = values.iter().map(|value| self.operand(*value)).collect();
         self.return_values(&values);
@@ -127,7 +129,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Records an error and leaves the function.
-    pub(super) fn raise(&mut self, error: &Raise, args: &[Value], site: SiteId) {
+    pub fn raise(&mut self, error: &Raise, args: &[Value], site: SiteId) {
         let index = self.env.imports.raises.index(error);
         if !args.is_empty() {
             self.record(index, args, site.0);

@@ -7,14 +7,12 @@
 
 mod add;
 mod blocks;
-pub(super) mod plan;
-mod registers;
 
 use super::{llvm_type, real, Emitter};
+use crate::low::lanes::{self, LaneClass, LanePlan, LaneTarget, Stride};
 use crate::low::{Address, Binary, Compare, Expr, For, LowTy, Operand, Reg, Runtime, Stmt, Unary};
 use crate::runtime;
 use diffeo_calculus::prim::{RealOp, Rounding};
-use plan::{LaneClass, LanePlan, Stride};
 use std::fmt::Write;
 use std::rc::Rc;
 
@@ -23,6 +21,20 @@ pub(super) const ROW: i64 = 64;
 
 /// Blocks of so many bytes at most are made for all lanes.
 const BLOCK: i64 = 1 << 14;
+
+/// What is done in lanes. There are as many sums on every processor.
+pub(super) fn target(wide: bool, eager: bool) -> LaneTarget {
+    LaneTarget {
+        sums: 16,
+        inner_sums: 8,
+        parts: 4,
+        short: false,
+        wide,
+        eager,
+        has: lanes::has_instruction,
+        elsewhere: None,
+    }
+}
 
 /// The lanes of the open loop.
 pub(super) struct Lanes {

@@ -44,6 +44,11 @@ pub(crate) fn reuse(module: &mut LowModule, leave: &dyn Fn(usize, &For) -> bool)
     }
 }
 
+/// Whether there may be anything to do.
+pub(crate) fn applies(module: &LowModule) -> bool {
+    module.functions.iter().any(|function| function.body.iter().any(makes_in_loop))
+}
+
 /// The function that releases a block, if there is one.
 pub(crate) fn release_of(module: &LowModule) -> Option<FunctionId> {
     helper(module, "release")

@@ -309,13 +309,14 @@ fn compile_by_cranelift(
     cranelift::compile(module, &options)
 }
 
-/// By Cranelift, where every loop that can be is done by several threads, and every function cut that can be, however small
-/// they are.
+/// By Cranelift, where every loop that can be is done by several threads and in lanes, and every function cut that can be,
+/// however small they are.
 fn threads(program: &TargetProgram) -> Ran {
     let splitting = Splitting::ALWAYS;
-    let options = memory::MemoryOptions { splitting, reuse: true, long: 8 };
+    let options = memory::MemoryOptions { splitting, long: 8, ..Default::default() };
     let module = memory::lower_with(program.flat.clone(), options);
-    match compile_by_cranelift(&Arc::new(module), Cpu::default(), false) {
+    let options = cranelift::CraneliftOptions { eager: true, ..Default::default() };
+    match cranelift::compile(&Arc::new(module), &options) {
         Ok(compiled) => call_on(NonZeroUsize::new(3), program, compiled),
         Err(error) => not_compiled(program, error),
     }

@@ -1,7 +1,7 @@
 //! Additions of lanes to accumulators from before the loop.
 
-use super::plan::{LaneClass, LanePlan};
 use super::{all, real, vector, Emitter, LaneAddress};
+use crate::low::lanes::{LaneClass, LanePlan};
 use crate::low::{Address, LowTy, Operand};
 use diffeo_array::ir::Reduction;
 

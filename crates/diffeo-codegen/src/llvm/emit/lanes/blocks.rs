@@ -3,8 +3,8 @@
 //! A sum has a part for each lane, of light loops several; they are added up in an order that the plan says, so that no
 //! processor gives other digits.
 
-use super::plan::LanePlan;
 use super::{all, real, slot, vector, Emitter, Lanes};
+use crate::low::lanes::LanePlan;
 use crate::low::opt::scratch;
 use crate::low::{Expr, For, FunctionId, LowTy, Operand, Reg};
 use crate::memory::neutral;

@@ -1,8 +1,9 @@
 //! The analysis for outer-loop vectorisation: which loops run in lanes, and what each of their registers becomes.
 
-use super::registers::{defined_first, sums_once};
+mod registers;
+
 use crate::low::opt::scratch;
-use crate::low::visit::{occurrences, operands_of as operands};
+use crate::low::visit::{occurrences, operands_of as operands, size};
 use crate::low::{
     Address, Binary, Checked, Expr, For, LowFunction, LowModule, LowTy, Operand, Raise, Reg,
     Runtime, Stmt, DATA,
@@ -11,18 +12,9 @@ use diffeo_array::ir::Reduction;
 use diffeo_base::deep;
 use diffeo_calculus::prim::RealOp;
 use hashbrown::{HashMap, HashSet};
+use registers::{defined_first, sums_once};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-
-/// The partial sums of an outer loop, as many on every processor: each adds up every 16th step. There are as many lanes,
-/// several vectors to hide the latency of an addition; or twice as many, if vectors are wide.
-const SUMS: u32 = 16;
-
-/// The same of an innermost loop, whose next steps can begin before these are finished.
-const INNER_SUMS: u32 = 8;
-
-/// Innermost loops of few operations have so many times as many.
-const PARTS: u32 = 4;
 
 /// Innermost loops of so many statements run in lanes even where nothing is summed: LLVM leaves the last steps, which
 /// may be all of them, to a loop without vectors.
@@ -31,12 +23,37 @@ const HEAVY: usize = 24;
 /// Loops of at most so many steps, if that is known, LLVM writes out.
 const FEW: i64 = 4;
 
+/// Where code is to be short, loops of so many statements are long.
+const LONG: usize = 40;
+
 /// Elements that do not lie together pay where each is used in so many operations.
 const GATHER: usize = 4;
 
+/// What a back end does in lanes.
+pub(crate) struct LaneTarget {
+    /// The number of partial sums of an outer loop, the same on every processor. There are as many lanes, several vectors
+    /// to hide the latency of an addition; or twice as many, if vectors are wide.
+    pub sums: u32,
+    /// The same of an innermost loop, whose next steps can begin before these are finished.
+    pub inner_sums: u32,
+    /// Innermost loops of few operations have so many times as many.
+    pub parts: u32,
+    /// Whether code is to be short, and the last steps are done one by one: then loops of few steps are left, if that is
+    /// known, and so are loops in others; long ones have half as many lanes.
+    pub short: bool,
+    /// Whether vectors have 512 bits.
+    pub wide: bool,
+    /// Whether lanes need not pay.
+    pub eager: bool,
+    /// The operations that there is code for.
+    pub has: fn(RealOp) -> bool,
+    /// The innermost loops that become vectors elsewhere, if that is not LLVM's choice.
+    pub elsewhere: Option<fn(&For) -> bool>,
+}
+
 /// What a register becomes in the lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::llvm::emit) enum LaneClass {
+pub(crate) enum LaneClass {
     /// The same in all.
     Uniform,
     /// An Int or an address that grows from lane to lane; the register has that of the first lane.
@@ -51,7 +68,7 @@ pub(in crate::llvm::emit) enum LaneClass {
 
 /// The stride of a value from lane to lane, in Ints, or in elements of 8 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::llvm::emit) enum Stride {
+pub(crate) enum Stride {
     By(i64),
     /// By what a register from before the loop has.
     Times(Reg),
@@ -60,7 +77,7 @@ pub(in crate::llvm::emit) enum Stride {
 /// A row of elements of the array at `base` that each step reads again and again: `count` elements for each step,
 /// `stride` apart from step to step. It is copied first, so that the elements of all lanes lie together.
 #[derive(Clone, PartialEq, Debug)]
-pub(in crate::llvm::emit) struct CopiedRow {
+pub(crate) struct CopiedRow {
     pub base: Operand,
     pub stride: Reg,
     pub offset: i64,
@@ -72,7 +89,7 @@ pub(in crate::llvm::emit) struct CopiedRow {
 
 /// How a loop is run in lanes.
 #[derive(Debug, Default)]
-pub(in crate::llvm::emit) struct LanePlan {
+pub(crate) struct LanePlan {
     /// The number of lanes; what is computed does not depend on it.
     pub width: u32,
     /// The number of partial sums: the lanes are a multiple of it.
@@ -120,14 +137,14 @@ impl LanePlan {
 }
 
 /// The plans of a function, by the address of the loop, with its index.
-pub(in crate::llvm::emit) type Plans = BTreeMap<*const For, (Reg, Rc<LanePlan>)>;
+pub(crate) type Plans = BTreeMap<*const For, (Reg, Rc<LanePlan>)>;
 
 /// Plans the loops of a function. `once` has the registers that are set once, before they are read.
-pub(in crate::llvm::emit) fn plans(
+pub(crate) fn plans(
     module: &LowModule,
     function: &LowFunction,
     once: &[bool],
-    (wide, eager): (bool, bool),
+    target: &LaneTarget,
 ) -> Plans {
     let mut plans = Plans::new();
     if function.body.iter().any(loops) {
@@ -136,7 +153,7 @@ pub(in crate::llvm::emit) fn plans(
             .body
             .iter()
             .for_each(|stmt| occurrences(stmt, &mut |r, _| uses[r.0 as usize] += 1));
-        let cx = PlanCx { module, function, once, uses: &uses, wide, eager };
+        let cx = PlanCx { module, function, once, uses: &uses, target };
         cx.list(&function.body, &mut plans);
     }
     plans
@@ -154,10 +171,7 @@ struct PlanCx<'m> {
     once: &'m [bool],
     /// How often registers occur in the function.
     uses: &'m [u32],
-    /// Whether vectors have 512 bits.
-    wide: bool,
-    /// Whether it need not pay.
-    eager: bool,
+    target: &'m LaneTarget,
 }
 
 impl PlanCx<'_> {
@@ -186,13 +200,21 @@ impl PlanCx<'_> {
             (Operand::Int(from), Operand::Int(to)) => to.saturating_sub(from) <= FEW,
             (_, _) => false,
         };
-        let left = light && !self.eager && (!adds || written_out);
-        if !step.separate || left || !self.is_closed(step) {
+        let eager = self.target.eager;
+        let left = match self.target.elsewhere {
+            Some(elsewhere) => innermost && elsewhere(step),
+            None => light && !eager && (!adds || written_out),
+        };
+        let mut sums = if innermost { self.target.inner_sums } else { self.target.sums };
+        if self.target.short && size(&step.body) > LONG {
+            sums /= 2;
+        }
+        let few = self.target.short && step.most < i64::from(sums);
+        if !step.separate || left || few || !self.is_closed(step) {
             return None;
         }
-        let sums = if innermost { INNER_SUMS } else { SUMS };
-        let least = if innermost || self.eager { 1 } else { sums / 2 };
-        let parts = if light && adds { PARTS } else { 1 };
+        let least = if innermost || eager || self.target.short { 1 } else { sums / 2 };
+        let parts = if light && adds { self.target.parts } else { 1 };
         let mut walk = LaneAnalysis {
             cx: self,
             plan: LanePlan { width: sums, sums, parts, least, ..LanePlan::default() },
@@ -233,10 +255,10 @@ impl PlanCx<'_> {
         walk.stmts(body);
         let (gathers, work) = walk.costs.get(&walk.deepest).copied().unwrap_or_default();
         let few = walk.deepest > 0 && gathers * GATHER <= work;
-        let pays = parts > 1 || walk.scattered < walk.deepest.max(1) || few || self.eager;
+        let pays = parts > 1 || walk.scattered < walk.deepest.max(1) || few || eager;
         let worth = !walk.bad && pays;
         walk.keep(body);
-        if self.wide && !innermost && sums_once(step, body) && walk.adds_once() {
+        if self.target.wide && !innermost && sums_once(step, body) && walk.adds_once() {
             walk.plan.width *= 2;
         }
         worth.then_some(walk.plan)
@@ -591,7 +613,7 @@ impl LaneAnalysis<'_, '_> {
                     return Some(LaneClass::Linear(stride));
                 }
             }
-            Expr::Math(op, ..) => self.bad |= !is_vector(*op),
+            Expr::Math(op, ..) => self.bad |= !(self.cx.target.has)(*op),
             Expr::Unary(..) | Expr::Fma(..) | Expr::Compare(..) | Expr::Select(..) => {}
         }
         if self.judge {
@@ -757,7 +779,7 @@ fn made_arrays(stmt: &Stmt, made: &mut Vec<(Reg, Operand)>) {
 }
 
 /// Operations with instructions for vectors.
-fn is_vector(op: RealOp) -> bool {
+pub(crate) fn has_instruction(op: RealOp) -> bool {
     matches!(
         op,
         RealOp::Add

@@ -4,7 +4,7 @@ use crate::low::{Address, Expr, LowFunction, Operand, Reg, Stmt};
 use diffeo_base::deep;
 
 /// Facts about a function.
-pub(in crate::llvm) struct Facts {
+pub(crate) struct Facts {
     /// Whether each register is set once, and everything that reads it comes later in the same block or within it.
     pub once: Vec<bool>,
     /// Whether each register occurs.
@@ -14,7 +14,7 @@ pub(in crate::llvm) struct Facts {
 }
 
 /// The facts about a function.
-pub(in crate::llvm) fn facts(function: &LowFunction) -> Facts {
+pub(crate) fn facts(function: &LowFunction) -> Facts {
     let n = function.registers.len();
     let facts = Facts { once: vec![true; n], used: vec![false; n], statements: 0 };
     let mut walk =
