@@ -58,8 +58,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and versions come here too, with status 0.
-            let status = match render::usage(&error) {
-                Ok(()) | Err(Stop::OutputClosed) => error.exit_code(),
+            let status = error.exit_code();
+            let status = match render::usage(error) {
+                Ok(()) | Err(Stop::OutputClosed) => status,
                 Err(Stop::Refused | Stop::Usage) => 1,
             };
             return ExitCode::from(u8::try_from(status).unwrap_or(2));

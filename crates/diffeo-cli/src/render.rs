@@ -136,14 +136,16 @@ pub fn is_incomplete() -> bool {
 ///
 /// # Errors
 /// Help could not be written.
-pub fn usage(error: &clap::Error) -> Result<(), Stop> {
+pub fn usage(mut error: clap::Error) -> Result<(), Stop> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let program = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) if word.ends_with(".deo") => Some(word),
-        Some(_) | None => None,
-    };
-    let help = program.map(|word| format!("`diffeo run {word}` runs a program"));
+    let help = meant(&error, &words);
+    if help.is_some() {
+        // Clap's guesses are about its own options.
+        for guess in [ContextKind::Suggested, ContextKind::SuggestedSubcommand] {
+            error.remove(guess);
+        }
+    }
     let json = words.iter().any(|word| word == "--message-format=json")
         || words.windows(2).any(|two| two[0] == "--message-format" && two[1] == "json");
     if !error.use_stderr() {
@@ -172,6 +174,44 @@ pub fn usage(error: &clap::Error) -> Result<(), Stop> {
     let messages = Messages { format: MessageFormat::Json, colored: false, output_colored: false };
     messages.report(&SourceMap::default(), &[d]);
     Ok(())
+}
+
+/// What was meant by a command line that is not understood: a program without `run`, a parameter without `--arg`.
+fn meant(error: &clap::Error, words: &[String]) -> Option<String> {
+    let of = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        Some(_) | None => None,
+    };
+    match of(ContextKind::InvalidSubcommand) {
+        Some("plot") => return Some("`diffeo run FILE --plot PLOT.svg` draws plots".to_string()),
+        Some(word) if word.ends_with(".deo") => {
+            return Some(format!("`diffeo run {word}` runs a program"));
+        }
+        Some(_) | None => {}
+    }
+    let found = of(ContextKind::InvalidArg)?;
+    let takes = ["run", "sample", "grad", "show"].contains(&words.get(1)?.as_str());
+    if !takes || error.get(ContextKind::SuggestedArg).is_some() {
+        return None;
+    }
+    let at = words.iter().position(|word| word.split('=').next() == found.split('=').next())?;
+    let given = words[at].trim_start_matches('-');
+    let is_name = |name: &str| {
+        let mut letters = name.chars();
+        letters.next().is_some_and(char::is_alphabetic)
+            && letters.all(|c| c.is_alphanumeric() || c == '_')
+    };
+    let (name, value) = match given.split_once('=') {
+        Some((name, value)) => (name, value.to_string()),
+        None if found.starts_with("--") => (given, words.get(at + 1)?.clone()),
+        // `--arg NAME VALUE`
+        None if at > 1 && words[at - 2] == "--arg" && !words[at - 1].contains('=') => {
+            (words[at - 1].as_str(), given.to_string())
+        }
+        None => return None,
+    };
+    let text = printable(&format!("{name}={value}")).to_string();
+    is_name(name).then(|| format!("`--arg '{text}'` gives the parameter `{}`", printable(name)))
 }
 
 /// The word for a severity.

@@ -148,9 +148,19 @@ impl DataError {
             ty => ty,
         };
         if !ways.is_empty() {
+            // Other columns have had the sign that was asked for.
+            let given = self.given.options.iter().any(|option| option.starts_with("decimal="));
+            let both = given && ways.iter().flatten().any(|(option, _)| *option == "decimal");
             let ways: Vec<String> =
                 ways.iter().map(|way| format!("`{}`", self.with(way))).collect();
-            return Some(format!("it is a number with {}", ways.join(" or ")));
+            let help = format!("it is a number with {}", ways.join(" or "));
+            return Some(match both {
+                true => format!(
+                    "{help}; if the file has both signs, read one of the columns as Strings: \
+                     `text.parse_real(text.replace(\",\", \".\", x))`"
+                ),
+                false => help,
+            });
         }
         let trimmed = text.trim();
         if column.number == 1 && self.has("comment") {
@@ -364,7 +374,16 @@ impl Problem {
             Problem::NoFormat(name) => {
                 Some(format!("write the format after it, as in `{}:csv`", short(name)))
             }
-            Problem::Mismatch(_, Ty::Int, JsonPiece::Number(_)) => Some(whole_number()),
+            Problem::Mismatch(_, Ty::Int, JsonPiece::Number(text)) => {
+                let whole = text.parse::<f64>().ok().filter(|x| x.fract() == 0.0 && x.abs() < 1e15);
+                Some(match whole {
+                    Some(x) => format!("an Int is written without a point: `{x}`"),
+                    None => whole_number(),
+                })
+            }
+            Problem::Mismatch(_, Ty::Array(_), JsonPiece::Number(_)) => {
+                Some("an array is written in brackets: `[1, 2, 3]`".to_string())
+            }
             Problem::UnknownFormat(_) => {
                 Some(format!("the formats are {}", Format::WORDS))
             }

@@ -62,6 +62,27 @@ fn wrong_usage_has_status_2() {
 }
 
 #[test]
+fn parameters_and_words_of_other_programs_are_understood() {
+    let folder = Folder::new().with("a.deo", "def main({xs}: {xs: []Real}) = sum(xs)\n");
+    let arg = "`--arg 'xs=[1]'` gives the parameter `xs`";
+    for (args, help) in [
+        (&["run", "a.deo", "--xs=[1]"][..], arg),
+        (&["run", "a.deo", "--xs", "[1]"], arg),
+        (&["run", "a.deo", "xs=[1]"], arg),
+        (&["run", "a.deo", "--arg", "xs", "[1]"], arg),
+        (&["sample", "a.deo", "--xs=[1]"], arg),
+        (&["plot", "a.deo"], "`diffeo run FILE --plot PLOT.svg` draws plots"),
+        (&["a.deo"], "`diffeo run a.deo` runs a program"),
+        (&["run", "a.deo", "--plott", "a.svg"], "a similar argument exists: '--plot'"),
+        (&["run", "a.deo", "--frobnicate"], "unexpected argument '--frobnicate'"),
+    ] {
+        let done = folder.run(args);
+        assert!(done.status == 2 && done.err.contains(help), "{args:?}: {done:?}");
+        assert!(!help.starts_with('`') || !done.err.contains("tip:"), "{args:?}: {done:?}");
+    }
+}
+
+#[test]
 fn programs_that_cannot_be_read_have_status_1() {
     let folder = Folder::new().with("latin.deo", b"def main = \"\xe4\"\n");
     std::fs::create_dir(folder.0.join("folder.deo")).expect("a folder");

@@ -220,3 +220,12 @@ fn options_are_not_advised_to_files_without_any() {
         assert!(!help.contains("comment") && !help.contains("quotes"), "{ty:?}: {help}");
     }
 }
+
+#[test]
+fn a_file_with_both_decimal_signs_is_read_with_strings() {
+    let folder = Folder::new();
+    let ty = Ty::array(record([("a", Ty::Real), ("b", Ty::Real)]));
+    let path = folder.file("t.csv", "a;b\n6,9;0.89\n");
+    let help = help(&format!("{path}:sep=semicolon:decimal=comma"), &ty).unwrap_or_default();
+    assert!(help.contains("both signs, read one of the columns as Strings"), "{help}");
+}
