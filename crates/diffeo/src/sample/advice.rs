@@ -2,7 +2,7 @@
 
 use super::diagnose::Summary;
 use super::model::Model;
-use super::{Approximation, Method, Samples};
+use super::{Approximation, Chain, Method, Samples};
 use crate::Message;
 use diffeo_base::{CallOption, Help};
 use std::cmp::Ordering;
@@ -18,6 +18,9 @@ const E_BFMI: f64 = 0.3;
 
 /// From where on an unconstrained Real is far from where models have it.
 const FAR: f64 = 1e4;
+
+/// From where on a higher acceptance helps no more.
+const HIGH_ACCEPT: f64 = 0.95;
 
 fn warning(code: &'static str, message: String, help: impl Into<Help>) -> Message {
     let mut warning = Message::error(code, message);
@@ -98,12 +101,22 @@ pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
                 .text(", or other parameters"),
         ));
     } else if divergences > 0 {
+        // One chain has most of them where it is caught in a narrow place.
+        let of = |chain: &Chain| chain.divergent.iter().filter(|d| **d).count();
+        let most = samples.chains.iter().max_by_key(|chain| of(chain));
+        let caught = most.filter(|chain| samples.chains.len() > 1 && 2 * of(chain) > divergences);
+        let chain = caught.map_or(String::new(), |c| format!(" ({} in chain {})", of(c), c.number));
+        let parameters = "write the model in other parameters: an effect as `mean + sd * z` with a standard normal z where the data tell little of \
+                          each effect, as itself where they tell much";
         all.push(warning(
             "divergences",
-            format!("{divergences} of {total} draws diverged: parts of the posterior may not have been visited"),
-            Help::from("aim at a higher acceptance, as with ")
-                .option_of(CallOption::TargetAccept, "0.95")
-                .text("; where that does not help, write the model in other parameters, such as `mean + sd * z` with a standard normal z in place of a normal effect"),
+            format!("{divergences} of {total} draws diverged{chain}: parts of the posterior may not have been visited"),
+            match samples.target_accept < HIGH_ACCEPT {
+                true => Help::from("aim at a higher acceptance, as with ")
+                    .option_of(CallOption::TargetAccept, "0.95")
+                    .text(format!("; where that does not help, {parameters}")),
+                false => parameters.into(),
+            },
         ));
     }
     let worst = |value: fn(&Summary) -> f64| {

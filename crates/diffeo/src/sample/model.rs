@@ -504,8 +504,20 @@ impl Predict {
     fn new(function: Function, point: &Type) -> Result<Predict, Error> {
         let (from, to) = function.sides();
         let refused = || {
-            let message =
-                format!("no predictions: `{}` is {}", function.name(), function.signature());
+            let (name, signature) = (function.name(), function.signature());
+            let message = format!("no predictions: `{name}` is {signature}");
+            let (taken, all) = match from {
+                Type::Tuple(parts) => (record(&parts[0]), record(point)),
+                ty => (record(ty), record(point)),
+            };
+            let taken = taken.unwrap_or_default();
+            let lacking = all.unwrap_or_default().iter().find(|field| !taken.contains(field));
+            if let Some((field, ty)) = lacking.filter(|_| !taken.is_empty()) {
+                let help = format!(
+                    "it takes all parameters of the log density, also those that it does not need: `{field}: {ty}` is lacking"
+                );
+                return wrong(message, help);
+            }
             wrong(message, "it takes the parameters as the log density does, and perhaps a record of data and a `random.Key`, and gives a record of numbers and arrays")
         };
         let is_key = |ty: &Type| ty.is(WellKnown::Key);

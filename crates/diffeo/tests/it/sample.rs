@@ -29,6 +29,8 @@ def pair({x}: {x: Real}) = (x, x)
 def two = {a = bayes.Free, b = bayes.Free}
 def leaning({a, b}: {a: Real, b: Real}) -> Real = stats.normal_logpdf(a, 1.0, 2.0) + stats.normal_logpdf(b, 3.0 * a, 0.5)
 def ridge({a, b}: {a: Real, b: Real}) -> Real = -sq(a + b - 1.0)
+def some({a}: {a: Real}) = {y = 2.0 * a}
+def funnel({a, b}: {a: Real, b: Real}) -> Real = stats.normal_logpdf(a, 0.0, 3.0) + stats.normal_logpdf(b, 0.0, exp(a))
 def scale = {x = bayes.Positive}
 def unbounded({x}: {x: Real}) -> Real = -2.0 * log(x)
 def heavy({x}: {x: Real}) -> Real = logsumexp([stats.normal_logpdf(x, 0.0, 0.1), stats.normal_logpdf(x, 0.0, 3.0)])
@@ -261,6 +263,9 @@ fn what_is_no_model_is_refused_with_what_to_do() {
         program().sample("normal", &nothing(), &options).expect_err("refused").to_string()
     };
     assert!(predict("vector").contains("no predictions: `vector` is"), "{}", predict("vector"));
+    let options = SampleOptions { predict: Some("some".to_string()), ..options("two") };
+    let error = program().sample("leaning", &nothing(), &options).expect_err("refused");
+    assert!(error.to_string().contains("`b: Real` is lacking"), "{error}");
 }
 
 #[test]
@@ -283,6 +288,20 @@ fn where_no_chain_can_start_the_reason_is_told() {
 fn codes(entry: &str) -> Vec<&'static str> {
     let samples = sample(entry, &SampleOptions { draws: 500, warmup: 500, ..options("one") });
     samples.advice.iter().map(|message| message.code).collect()
+}
+
+#[test]
+fn advice_on_divergences_is_what_was_not_done_yet() {
+    for (target_accept, aims) in [(0.8, true), (0.96, false)] {
+        let samples = sample("funnel", &SampleOptions { target_accept, ..options("two") });
+        let found = samples.advice.iter().find(|message| message.code == "divergences");
+        let help = found.and_then(|message| message.help.as_ref()).expect("it diverges");
+        let help = help.written(Spelling::CommandLine);
+        assert!(
+            help.contains("--target-accept") == aims && help.contains("mean + sd * z"),
+            "{help}"
+        );
+    }
 }
 
 #[test]
