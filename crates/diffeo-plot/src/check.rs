@@ -2,7 +2,7 @@
 
 use crate::color::{named, NAMES};
 use crate::dates;
-use crate::draw::out_of_range;
+use crate::draw::{out_of_range, points_outside};
 use crate::layout::{categories, drawable, shown_names, Layout};
 use crate::model::{Axis, Figure, Layer, Mark, Plot};
 use std::fmt;
@@ -233,12 +233,28 @@ pub fn notes(plot: &Plot) -> Vec<String> {
                 "nothing{of} is in the range, {}: the picture is empty",
                 beside(&layout)
             ));
+        } else if asks_for_range(figure) {
+            for (i, (_, layer, form)) in layout.layers.iter().enumerate() {
+                let (left, count) = points_outside(form);
+                if left > 0 {
+                    out.push(format!(
+                        "{}{of}: {left} of {count} points left out, outside of the range, {}",
+                        called(i, layer),
+                        beside(&layout)
+                    ));
+                }
+            }
         }
     }
     if all(plot).is_empty() {
         out.push("there is no plot of the grid: the picture is empty".to_string());
     }
     out
+}
+
+/// Whether an end of an axis is asked for.
+fn asks_for_range(Figure { x, y, .. }: &Figure) -> bool {
+    [x.low, x.high, y.low, y.high].iter().any(|end| !end.is_nan())
 }
 
 /// The axes whose range is asked for, beside the data.

@@ -209,6 +209,19 @@ pub fn out_of_range(layout: &Layout<'_>) -> bool {
     data(rules).next().is_some() && !data(rules).any(shows)
 }
 
+/// How many points of a form are outside of the ranges that are asked for, and how many have a place at all. A line
+/// that goes on beyond them is seen to do so.
+pub fn points_outside(form: &MarkForm<'_>) -> (usize, usize) {
+    let of = |points: &[(f64, f64)]| {
+        (points.iter().filter(|at| !clip::holds(**at)).count(), points.len())
+    };
+    match form {
+        MarkForm::Points(points) | MarkForm::Errors { points, .. } => of(points),
+        MarkForm::Texts(texts) => of(&texts.iter().map(|(at, _)| *at).collect::<Vec<_>>()),
+        MarkForm::Lines(_) | MarkForm::Boxes(_) | MarkForm::Areas(_) | MarkForm::Cells(_) => (0, 0),
+    }
+}
+
 /// Whether a part of a form is within the unit square.
 fn shows(form: &MarkForm<'_>) -> bool {
     let line = |run: &[(f64, f64)]| !clip::line(run).is_empty();

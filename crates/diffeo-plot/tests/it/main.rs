@@ -215,6 +215,34 @@ fn what_is_left_out_is_told() {
 }
 
 #[test]
+fn points_outside_of_a_range_are_counted() {
+    let (x, y) = (vec![1.0, 2.0, 3.0, f64::NAN], vec![1.0, 4.0, 90.0, 2.0]);
+    let words: Vec<String> = y.iter().map(ToString::to_string).collect();
+    let line = Mark::Line(x.clone(), y.clone());
+    let told = |mark: Mark, low: f64, high: f64| {
+        let mut some = figure(vec![line.clone(), mark]);
+        (some.y.low, some.y.high) = (low, high);
+        notes(&Plot::Plot(some))
+    };
+    for (mark, what) in [
+        (Mark::Points(x.clone(), y.clone()), "points"),
+        (Mark::ErrorBars(x.clone(), y.clone(), y.clone(), y.clone()), "error bars"),
+        (Mark::Texts(x.clone(), y.clone(), words), "texts"),
+    ] {
+        let expected = format!(
+            "layer 2 ({what}): 2 of 3 points left out, outside of the range, which is 2 to 80 of y, where the data \
+             is from 1 to 90"
+        );
+        assert_eq!(told(mark.clone(), 2.0, 80.0), [expected]);
+        // What lies on the ends is in the range, and an end that is not asked for leaves nothing out.
+        assert!(told(mark.clone(), 1.0, 90.0).is_empty());
+        assert!(told(mark.clone(), 1.0, f64::NAN).is_empty());
+        assert!(told(mark, f64::NAN, f64::NAN).is_empty());
+    }
+    assert!(told(line.clone(), 2.0, 80.0).is_empty(), "a line is seen to go on");
+}
+
+#[test]
 fn a_range_without_data_is_told() {
     let (x, y) = (vec![1.0, 2.0, 3.0], vec![1.0, 4.0, 9.0]);
     let names: Vec<String> = y.iter().map(ToString::to_string).collect();
