@@ -218,6 +218,23 @@ mod tests {
         ("days between dates", "time.date"),
         ("error message", "fail"),
         ("print", "trace"),
+        ("catMaybes", "justs"),
+        ("dropna", "justs"),
+        ("remove missing", "justs"),
+        ("flatten maybe", "justs"),
+        ("filter_map", "filter_map"),
+        ("missing", "Maybe"),
+        // From a table to a report
+        ("robust", "optim.Loss"),
+        ("robust regression", "optim.Loss"),
+        ("outliers", "optim.Loss"),
+        ("polyfit", "linalg.lstsq"),
+        ("accuracy", "stats.cross_table"),
+        ("logspace", "linspace"),
+        ("meshgrid", "for"),
+        ("max of array", "maximum"),
+        ("opacity", "plot.color"),
+        ("r hat", "plot.trace"),
     ];
 
     #[test]
