@@ -525,30 +525,34 @@ fn body(head: &str, number: usize, params: &[CValue], results: &[CValue]) -> Str
     for CValue { name, crossing, .. } in results {
         match crossing {
             Crossing::Scalar(elem) => {
-                let _ = writeln!(text, "  *{name} = results[{at}].{};", c_type(*elem).1);
+                let _ =
+                    writeln!(text, "  if ({name}) *{name} = results[{at}].{};", c_type(*elem).1);
             }
             Crossing::Text => {
-                let _ = writeln!(text, "  {name}->data = NULL;");
-                given +=
-                    &format!(" && df_give_text(results[{at}].p, &{name}->data, &{name}->length)");
+                given += &format!(
+                    " &&\n      (!{name} || df_give_text(results[{at}].p, &{name}->data, &{name}->length))"
+                );
             }
             Crossing::Array(Elem::Text, rank) => {
-                let _ = writeln!(text, "  {name}->data = NULL;");
                 given += &format!(
-                    " &&\n      df_give_texts(results + {at}, {rank}, &{name}->data, {name}->shape)"
+                    " &&\n      (!{name} || df_give_texts(results + {at}, {rank}, &{name}->data, {name}->shape))"
                 );
             }
             Crossing::Array(elem, rank) => {
-                let _ = writeln!(text, "  {name}->data = NULL;");
                 given += &format!(
-                    " &&\n      df_give_array(results + {at}, {rank}, {}, (void **)&{name}->data, {name}->shape)",
+                    " &&\n      (!{name} || df_give_array(results + {at}, {rank}, {}, (void **)&{name}->data, \
+                     {name}->shape))",
                     c_type(*elem).3
                 );
             }
         }
         if !matches!(crossing, Crossing::Scalar(_)) {
+            let _ = writeln!(text, "  if ({name}) {name}->data = NULL;");
             let _ = writeln!(released, "  df_release(cx, results[{at}].p);");
-            let _ = writeln!(taken_back, "    free({name}->data);\n    {name}->data = NULL;");
+            let _ = writeln!(
+                taken_back,
+                "    if ({name}) {{\n      free({name}->data);\n      {name}->data = NULL;\n    }}"
+            );
         }
         at += words(*crossing);
     }

@@ -74,6 +74,15 @@ int main(void) {
   CHECK(lists_upto(cx, 100000, &ints) == LISTS_OK && ints.shape[0] == 100000 && ints.data[99999] == 1);
   lists_release(ints.data);
   CHECK(lists_constant(cx, &more) == LISTS_OK && more.shape[0] == 2);
+  /* Results that are not wanted, alone and beside others. */
+  CHECK(lists_at(cx, table, two, 1, NULL) == LISTS_OK);
+  CHECK(lists_said(cx, table, two, NULL) == LISTS_OK);
+  CHECK(lists_kinds(cx, table, two, xs, two, NULL, &reals) == LISTS_OK && reals.data[1] == -4);
+  lists_release(reals.data);
+  CHECK(lists_kinds(cx, table, two, xs, two, &texts, NULL) == LISTS_OK && texts.shape[0] == 2);
+  SAME(texts.data[1], "b?");
+  lists_release(texts.data);
+  CHECK(lists_kinds(cx, table, two, xs, two, NULL, NULL) == LISTS_OK);
   /* Errors. */
   const char *const unsound[2] = {"a", "b\xff"};
   CHECK(lists_shout(cx, unsound, two, &texts) == LISTS_INVALID_TEXT);

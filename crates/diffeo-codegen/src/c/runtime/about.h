@@ -4,7 +4,8 @@
  * have one. Constants of the program are computed once in each context.
  *
  * A function gives 0, or the status of the error that it has stopped with. Results that are texts or arrays
- * belong to the caller, who gives their `data` to NAME_release. After an error no result is given.
+ * belong to the caller, who gives their `data` to NAME_release. After an error no result is given. The pointer to a
+ * result that is not wanted may be NULL, and so may the data of an argument that is an array without elements.
  * A nan is a value: one that is given or computed, and a derivative that does not exist, whether the caller or the
  * program asks for it, is given as nan, and the status is that of success.
  * The texts of an array are freed with its `data`.
