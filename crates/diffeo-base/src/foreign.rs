@@ -39,6 +39,54 @@ pub fn replacement(role: Role, text: &str) -> Option<&'static str> {
     row.map(|(_, _, help)| *help)
 }
 
+/// What a distribution is called in the module `stats` that has another name elsewhere.
+pub fn distribution(name: &str) -> &str {
+    let row = DISTRIBUTIONS.iter().find(|(_, names)| names.contains(&name));
+    row.map_or(name, |(ours, _)| ours)
+}
+
+/// The function of the module `stats` that Stan calls so: `student_t_lpdf`.
+pub fn density(name: &str) -> Option<String> {
+    ENDINGS.iter().find_map(|(theirs, ours)| {
+        let of = name.strip_suffix(theirs)?;
+        Some(format!("{}{ours}", distribution(of)))
+    })
+}
+
+/// How the names of the functions of a distribution end in Stan, and here.
+const ENDINGS: [(&str, &str); 5] = [
+    ("_lpdf", "_logpdf"),
+    ("_lupdf", "_logpdf"),
+    ("_lpmf", "_logpmf"),
+    ("_lupmf", "_logpmf"),
+    ("_lcdf", "_logcdf"),
+];
+
+/// The distributions that SciPy or Stan call otherwise.
+const DISTRIBUTIONS: &[(&str, &[&str])] = &[
+    ("normal", &["norm", "std_normal"]),
+    ("student_t", &["t"]),
+    ("exponential", &["expon"]),
+    ("lognormal", &["lognorm"]),
+    ("laplace", &["double_exponential"]),
+    ("chi_squared", &["chi2", "chi_square"]),
+    ("inverse_gamma", &["invgamma", "inv_gamma"]),
+    ("binomial", &["binom"]),
+    ("negative_binomial", &["nbinom", "neg_binomial"]),
+    ("negative_binomial_mean", &["neg_binomial_2"]),
+    ("beta_binomial", &["betabinom"]),
+    ("geometric", &["geom"]),
+    ("weibull", &["weibull_min"]),
+    ("gumbel", &["gumbel_r"]),
+    ("half_normal", &["halfnorm"]),
+    ("half_cauchy", &["halfcauchy"]),
+    ("von_mises", &["vonmises"]),
+    ("multivariate_normal", &["multi_normal"]),
+    ("multivariate_normal_cholesky", &["multi_normal_cholesky"]),
+    ("lkj", &["lkj_corr"]),
+    ("lkj_cholesky", &["lkj_corr_cholesky"]),
+];
+
 const RANGE: &str =
     "`iota(n)` is the array of 0 to n - 1; `for i < n` in a loop or comprehension counts by itself";
 const NO_VALUE: &str = "a value that may be missing is a `Maybe`: `Just(x)` or `Nothing`";
@@ -141,7 +189,8 @@ const TABLE: &[(Role, &[&str], &str)] = &[
     (Value, &["int", "int_of_float", "truncate", "toInt", "to_int", "fromEnum", "ceiling"], TO_INT),
     (Value, &["str", "string", "to_string", "toString", "string_of_int", "string_of_float", "repr", "format"], "`show(x)` makes a String of a value"),
     (Value, &["bool"], "a comparison makes a Bool: `x != 0`"),
-    (Value, &["range", "arange", "irange"], RANGE),
+    (Value, &["range", "irange"], RANGE),
+    (Value, &["arange"], "`iota(n)` is the array of 0 to n - 1, `linspace(a, b, n)` are n Reals from a to b; `for i < n` counts by itself"),
     (Value, &["fold", "foldl'", "inject", "accumulate"], FOLDS),
     (Value, &["mod", "fmod", "rem", "remainder", "modulo"], "the remainder is `a % b`"),
     (Value, &["div", "divmod", "quot", "quotient", "idiv"], "`/` of two Ints is the integer division, `%` its remainder"),
@@ -214,6 +263,8 @@ const TABLE: &[(Role, &[&str], &str)] = &[
     (Value, &["besselk", "kv"], "write `special.bessel_k(nu, x)`, after `import special`"),
     (Value, &["hyp1f1", "hyperg_1F1"], "write `special.hyp1f1(a, b, x)`, after `import special`"),
     (Value, &["hyp2f1", "hyperg_2F1"], "write `special.hyp2f1(a, b, c, x)`, after `import special`"),
+    (Value, &["dnorm", "normpdf"], "write `stats.normal_logpdf(x, mean, sd)`, the logarithm of the density, after `import stats`"),
+    (Value, &["pnorm", "normcdf"], "write `stats.normal_cdf(x, mean, sd)`, after `import stats`"),
     (Value, &["logit"], "write `log(p) - log1p(-p)`"),
     (Value, &["arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh"], "inverse functions start with a: `asin`, `acos`, `atan`, `atan2(y, x)`, `asinh`, `acosh`, `atanh`"),
     (Value, &["select", "cond", "ifelse"], "a choice is written `if c then a else b`"),
@@ -257,6 +308,7 @@ const TABLE: &[(Role, &[&str], &str)] = &[
     (Member, &["first", "head", "last", "tail"], "the first element of an array is `xs[0]`, the last `xs[length(xs) - 1]`"),
     (Member, &["unwrap", "is_some", "is_none", "value"], "take a `Maybe` apart: `case x of { Just(y) -> … | Nothing -> … }`, or `from_maybe(default, x)`"),
     (Member, &["fold", "reduce"], FOLDS),
+    (Member, &["pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf"], "distributions are functions of the module `stats`: `stats.normal_logpdf(x, mean, sd)`"),
     // Modules.
     (Module, &["np", "numpy", "jnp", "jax", "torch", "tf", "scipy", "math", "Math", "cmath", "tensorflow", "LinearAlgebra", "Statistics", "Base", "Float", "Int", "std", "Prelude", "List", "Array", "Seq", "Data", "f64", "F64", "Float64"], PRELUDE),
     // Members of the module `plot`.
@@ -278,7 +330,9 @@ const TABLE: &[(Role, &[&str], &str)] = &[
     (Function, &["max"], "`max(a, b)` is the larger of two numbers; that of an array is `maximum(xs)`"),
     (Function, &["min"], "`min(a, b)` is the smaller of two numbers; that of an array is `minimum(xs)`"),
     (Function, &["map"], "`map(f, xs)` goes over one array, `map2(fn (x, y) -> e, xs, ys)` over two, `map3` over three"),
-    (Function, &["sum", "product", "maximum", "minimum", "mean"], "it is of one array: `sum([a, b])`, `sum([x * x for x in xs])`"),
+    (Function, &["maximum"], "`maximum(xs)` is of one array; the larger of two numbers is `max(a, b)`"),
+    (Function, &["minimum"], "`minimum(xs)` is of one array; the smaller of two numbers is `min(a, b)`"),
+    (Function, &["sum", "product", "mean"], "it is of one array: `sum([a, b])`, `sum([x * x for x in xs])`"),
     (Function, &["grad", "value_and_grad"], "`grad(f)(x)` is of a function that gives a Real; of one that gives an array it is `jacobian(f)(x)`, along a tangent `jvp(f, x, dx)`"),
     (Function, &["hessian"], "`hessian(f)(x)` is of a function that gives a Real; of one that gives an array it is `jacobian(jacobian(f))(x)`"),
     (Function, &["scan", "reduce"], "`f` joins two elements, `neutral` is one of them, too; with a state of another type use `fold_left` or a `loop`"),
@@ -286,8 +340,12 @@ const TABLE: &[(Role, &[&str], &str)] = &[
     (Function, &["fst", "snd"], "it is of a pair; a component of any tuple is `p.0`, `p.1`, …"),
     (Function, &["assert"], "write `assert(condition, \"what is wrong\")`"),
     (Function, &["length"], "the length of a list is `length_list(xs)`"),
-    (Function, &["round", "floor", "ceil", "trunc"], "it makes an Int of a Real; an Int needs it not"),
+    (Function, &["round"], "`round(x)` makes an Int of a Real; to two digits, `real(round(100.0 * x)) / 100.0` is a Real"),
+    (Function, &["floor", "ceil", "trunc"], "it makes an Int of a Real; an Int needs it not"),
     (Function, &["zeros", "ones"], "`zeros(n)` is an array of n numbers; a matrix is written `[[0.0 for j < m] for i < n]`"),
+    (Function, &["append"], "`append` joins two lists; an element is put behind an array by `xs ++ [x]`, and arrays are joined by `xs ++ ys`"),
+    (Function, &["concat"], "`concat(xss)` joins the rows of one array; two arrays are joined by `xs ++ ys`"),
+    (Function, &["where"], "`where(conditions, xs, ys)` chooses among the elements of two arrays; a choice by element is `[if x > 0.0 then x else 0.0 for x in xs]`"),
     (Function, &["clip"], "the bounds come first: `clip(low, high, x)`"),
     (Function, &["zip"], "`zip(xs, ys)` is of two arrays of one length"),
     (Function, &["pow"], "`pow(x, p)` is of two Reals; write `x ^ n` for an Int n"),
@@ -295,7 +353,7 @@ const TABLE: &[(Role, &[&str], &str)] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{replacement, Role, TABLE};
+    use super::{density, replacement, Role, TABLE};
 
     #[test]
     fn each_text_has_one_replacement() {
@@ -306,6 +364,9 @@ mod tests {
                 assert_eq!(first, Some(i), "{role:?} {name} stands twice");
             }
         }
+        assert_eq!(density("std_normal_lpdf").as_deref(), Some("normal_logpdf"));
+        assert_eq!(density("gamma_lcdf").as_deref(), Some("gamma_logcdf"));
+        assert_eq!(density("normal_logpdf"), None);
         assert_eq!(replacement(Role::Constructor, "True"), Some("write `true`"));
         assert_eq!(replacement(Role::Value, "True"), None);
     }

@@ -7,11 +7,11 @@
 use crate::db::{def_item, Db, DefId, ModuleId, Res, SizeRes};
 use crate::library;
 use crate::types::DataIdx;
-use diffeo_base::foreign::{replacement, Role};
-use diffeo_base::{deep, Diagnostic, Help, Name, Span};
+use diffeo_base::foreign::{density, distribution, replacement, Role};
+use diffeo_base::{deep, field_name, Diagnostic, Help, Name, Span};
 use diffeo_syntax::ast::{
-    Binding, Control, ExprId, ExprKind, Ident, Module, PatId, PatKind, Path, SizeExpr, TypeId,
-    TypeKind,
+    Binding, Control, ExprId, ExprKind, Ident, Item, Module, PatId, PatKind, Path, SizeExpr,
+    TypeBody, TypeId, TypeKind,
 };
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -29,6 +29,7 @@ pub fn resolve(db: &mut Db, module: ModuleId) {
             undo: Vec::new(),
             uses: Vec::new(),
             defining: Vec::new(),
+            differentiated: None,
         };
         match def.param {
             Some(param) => cx.function(param, def.ret, def.body),
@@ -44,10 +45,15 @@ pub fn resolve(db: &mut Db, module: ModuleId) {
     }
 }
 
+/// So many fields of a record are written out in a help.
+const MOST_FIELDS: usize = 6;
+
 #[derive(Clone)]
 enum Local {
     Var(PatId),
     Size(SizeRes),
+    /// Meant as a variable, but written as a constructor: that is said where it is bound.
+    Capital,
 }
 
 /// A name as a message shows it.
@@ -56,6 +62,33 @@ fn short(name: &str) -> String {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.to_string(),
     }
+}
+
+/// A constructor that there is not.
+fn no_constructor(name: &Ident) -> Diagnostic {
+    let message = format!("there is no constructor `{}` here", short(&name.name));
+    Diagnostic::error("unknown-constructor", name.span, message)
+}
+
+/// How a variable is written that starts with an upper-case letter.
+fn lower_case(name: &str) -> String {
+    let rule = "variables start with a lower-case letter";
+    let shouted = !name.contains(char::is_lowercase);
+    let mut letters = name.chars();
+    let lower = match letters.next() {
+        Some(first) if !shouted => first.to_lowercase().chain(letters).collect(),
+        Some(_) | None => name.to_lowercase(),
+    };
+    match diffeo_syntax::is_keyword(&lower) || name.len() > 30 {
+        true => rule.to_string(),
+        false => format!("{rule}: `{lower}`"),
+    }
+}
+
+/// Whether it is a function that takes the derivative of another.
+fn is_derivative(ast: &Module, fun: ExprId) -> bool {
+    let ExprKind::Var(name) = &ast.exprs[fun].kind else { return false };
+    matches!(name.as_str(), "grad" | "value_and_grad" | "hessian" | "jacobian")
 }
 
 struct Resolver<'a> {
@@ -67,6 +100,8 @@ struct Resolver<'a> {
     uses: Vec<DefId>,
     /// The patterns of the `let`s whose values are being resolved, and whether those are functions.
     defining: Vec<(PatId, bool)>,
+    /// The application whose derivative of an expression, not of a function, is being resolved.
+    differentiated: Option<(ExprId, ExprId)>,
 }
 
 impl Resolver<'_> {
@@ -110,8 +145,14 @@ impl Resolver<'_> {
         });
     }
 
-    /// Declares the variables of a pattern, then the sizes of its annotations.
+    /// Declares the variables of a pattern that stands where most are variables.
     fn bind(&mut self, pat: PatId) {
+        self.bind_pattern(pat, true);
+    }
+
+    /// Declares the variables of a pattern, then the sizes of its annotations.
+    fn bind_pattern(&mut self, pat: PatId, of_variables: bool) {
+        self.capitals(pat, of_variables);
         let mut vars: Vec<(Name, Span, PatId)> = Vec::new();
         let mut annotations = Vec::new();
         self.pattern(pat, &mut vars, &mut annotations);
@@ -133,6 +174,46 @@ impl Resolver<'_> {
         for ty in annotations {
             self.sizes(ty, pat, true);
         }
+    }
+
+    /// Reports the names of constructors that are none, and were likely meant as variables. Where they are used, no
+    /// more is said.
+    fn capitals(&mut self, pat: PatId, of_variables: bool) {
+        deep(|| {
+            let ast = self.ast.clone();
+            let mut all = |pats: &mut dyn Iterator<Item = &PatId>| {
+                pats.for_each(|p| self.capitals(*p, of_variables));
+            };
+            match &ast.pats[pat].kind {
+                PatKind::Tuple(ps) => all(&mut ps.iter()),
+                PatKind::Record(fs) => all(&mut fs.iter().map(|(_, p)| p)),
+                PatKind::Con { arg: Some(arg), .. } => all(&mut [*arg].iter()),
+                PatKind::Cons(head, tail) => all(&mut [*head, *tail].iter()),
+                PatKind::Annot(p, _) => all(&mut [*p].iter()),
+                PatKind::Con { path: Path { module: None, name }, arg: None } => {
+                    let known = self.constructor_of(&name.name).is_some();
+                    let type_name =
+                        matches!(name.name.as_str(), "Real" | "Int" | "Bool" | "String");
+                    let meant = !of_variables && self.meant_constructor(&name.name).is_some();
+                    if known || type_name || meant {
+                        return;
+                    }
+                    let mut d = no_constructor(name);
+                    d.help = Some(lower_case(&name.name).into());
+                    self.db.report(d);
+                    self.push(&name.name, Local::Capital);
+                }
+                PatKind::Con { arg: None, .. }
+                | PatKind::Error
+                | PatKind::Wild
+                | PatKind::Int(_)
+                | PatKind::Real(_)
+                | PatKind::Bool(_)
+                | PatKind::Str(_)
+                | PatKind::Unit
+                | PatKind::Var(_) => {}
+            }
+        });
     }
 
     fn pattern(
@@ -207,7 +288,7 @@ impl Resolver<'_> {
                             res
                         }
                         Some(Local::Size(res)) => res.clone(),
-                        None => {
+                        Some(Local::Capital) | None => {
                             let res = if valued {
                                 SizeRes::Name(owner, name.name.clone())
                             } else {
@@ -249,6 +330,12 @@ impl Resolver<'_> {
             | ExprKind::Hole => {}
             ExprKind::Var(name) => self.variable(id, name, node.span),
             ExprKind::Con(name) => {
+                if self.constructor_of(&name.name).is_none() {
+                    // A definition of such a name was reported where it stands.
+                    if let Some(def) = self.global(&name.name) {
+                        return self.set(id, Res::Def(def));
+                    }
+                }
                 let path = Path { module: None, name: name.clone() };
                 if let Some((data, tag)) = self.constructor(&path) {
                     self.set(id, Res::Con(data, tag));
@@ -256,7 +343,13 @@ impl Resolver<'_> {
             }
             ExprKind::Apply { fun, arg } => {
                 self.expr(*fun);
+                let outer = self.differentiated;
+                if is_derivative(&ast, *fun) {
+                    let is_function = matches!(ast.exprs[*arg].kind, ExprKind::Fn { .. });
+                    self.differentiated = (!is_function).then_some((*fun, *arg));
+                }
                 self.expr(*arg);
+                self.differentiated = outer;
             }
             ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::List(es) => self.exprs(es),
             ExprKind::Record(fs) => fs.iter().for_each(|(_, e)| self.expr(*e)),
@@ -288,7 +381,7 @@ impl Resolver<'_> {
                 self.expr(*scrutinee);
                 for arm in arms {
                     self.scoped(|cx| {
-                        cx.bind(arm.pat);
+                        cx.bind_pattern(arm.pat, false);
                         cx.expr(arm.body);
                     });
                 }
@@ -327,6 +420,9 @@ impl Resolver<'_> {
     fn binding(&mut self, binding: &Binding) {
         match binding {
             Binding::Value { pat, value } => {
+                if self.is_capital_function(*pat) {
+                    return self.scoped_function(*pat, *value);
+                }
                 let is_function = matches!(self.ast.exprs[*value].kind, ExprKind::Fn { .. });
                 self.defining.push((*pat, is_function));
                 self.expr(*value);
@@ -345,6 +441,27 @@ impl Resolver<'_> {
                 }
             }
         }
+    }
+
+    /// Whether this is `F(x)` of a `let` where there is no constructor `F`, nor one that is nearly so called.
+    fn is_capital_function(&self, pat: PatId) -> bool {
+        let PatKind::Con { path: Path { module: None, name }, arg: Some(_) } =
+            &self.ast.pats[pat].kind
+        else {
+            return false;
+        };
+        self.constructor_of(&name.name).is_none() && self.meant_constructor(&name.name).is_none()
+    }
+
+    /// `let F(x) = e`, where `F` is no constructor: a function.
+    fn scoped_function(&mut self, pat: PatId, value: ExprId) {
+        let ast = self.ast.clone();
+        let PatKind::Con { path, arg: Some(arg) } = &ast.pats[pat].kind else { return };
+        let mut d = no_constructor(&path.name);
+        d.help = Some(lower_case(&path.name.name).replace("variables", "functions").into());
+        self.db.report(d);
+        self.function(*arg, None, value);
+        self.push(&path.name.name, Local::Capital);
     }
 
     fn variable(&mut self, id: ExprId, name: &Name, span: Span) {
@@ -368,7 +485,7 @@ impl Resolver<'_> {
                     .help(format!("take an array of that size as a parameter, or `{name}: Int`")),
                 );
             }
-            Some(Local::Size(_)) | None => {}
+            Some(Local::Size(_) | Local::Capital) | None => {}
         }
         if let Some(def) = self.global(name) {
             self.deprecated(def, span);
@@ -412,6 +529,13 @@ impl Resolver<'_> {
             };
             return Some(text.into());
         }
+        if let Some((fun, of)) = self.differentiated.filter(|_| name.len() == 1) {
+            let [fun, of] = [fun, of].map(|e| self.db.sources.slice(self.ast.exprs[e].span));
+            if of.len() < 40 && !of.contains('\n') {
+                let text = format!("`{fun}` takes a function: write `{fun}(fn {name} -> {of})`");
+                return Some(text.into());
+            }
+        }
         let foreign = [Role::Value, Role::Word, Role::Infix, Role::Module]
             .iter()
             .find_map(|r| replacement(*r, name));
@@ -427,6 +551,12 @@ impl Resolver<'_> {
                 "a `'` is a part of the name: the derivative is `grad({unprimed})`, the transpose `transpose({unprimed})`"
             );
             return Some(text.into());
+        }
+        let of_stats = density(name).filter(|found| library::import_of(found).is_some());
+        if let Some(found) = of_stats {
+            let text =
+                format!("it is `stats.{found}`: put `import stats` at the start of the file");
+            return Some(Help::import("import stats", text));
         }
         library::import_of(name)
             .or_else(|| self.suggest(name).map(Help::did_you_mean))
@@ -498,7 +628,17 @@ impl Resolver<'_> {
                             let is_library = library::source(name).is_some();
                             let role = if name == "plot" { Role::Plot } else { Role::Value };
                             let known = replacement(role, &field.name).filter(|_| is_library);
-                            if let Some(help) = known {
+                            let has = |member: &String| members.contains_key(member.as_str());
+                            let of = distribution(&field.name);
+                            let mut densities =
+                                ["logpdf", "logpmf"].map(|f| format!("{of}_{f}")).into_iter();
+                            if let Some(found) = density(&field.name).filter(has) {
+                                d = d.help(Help::did_you_mean_member(name, found));
+                            } else if let Some(found) = densities.find(has) {
+                                d = d.help(format!(
+                                    "the functions of a distribution are members: `{name}.{found}`"
+                                ));
+                            } else if let Some(help) = known {
                                 d = d.help(help);
                             } else if let Some(found) = hint {
                                 d = d.help(Help::did_you_mean_member(name, found));
@@ -515,7 +655,8 @@ impl Resolver<'_> {
             }
         }
         if let ExprKind::Con(name) = &ast.exprs[base].kind {
-            if self.constructor_of(&name.name).is_none() {
+            let bound = self.local(&name.name).is_some() || self.global(&name.name).is_some();
+            if self.constructor_of(&name.name).is_none() && !bound {
                 return self.foreign_member(&name.name, name.span, field);
             }
         }
@@ -579,34 +720,64 @@ impl Resolver<'_> {
             .map(|(data, tag, _)| (*data, *tag)),
             None => self.constructor_of(name),
         };
-        if found.is_some() {
+        let capital = path.module.is_none() && matches!(self.local(name), Some(Local::Capital));
+        if found.is_some() || capital {
             return found;
         }
-        let of_path = path.module.as_ref().and_then(|m| module.scope.modules.get(&m.name));
-        let scopes = match of_path {
-            Some(id) => [Some(self.db.module(*id)), None],
-            None => [Some(module), self.db.prelude.map(|p| self.db.module(p))],
-        };
-        let scopes = scopes.into_iter().flatten();
-        let names = scopes.flat_map(|module| module.scope.constructors.keys().map(Name::as_str));
-        let hint = self.db.closest(name, names);
-        let is_type = module.scope.types.contains_key(name);
-        let mut d = Diagnostic::error(
-            "unknown-constructor",
-            path.name.span,
-            format!("there is no constructor `{name}` here"),
-        );
-        d.help = if matches!(name.as_str(), "Real" | "Int" | "Bool" | "String") {
-            Some(format!("`{name}` is a type: a pattern with one is written `(x: {name})`").into())
-        } else if is_type {
-            Some(format!("`{name}` is a type; a value is made with one of its constructors").into())
-        } else if let Some(help) = replacement(Role::Constructor, name) {
-            Some(help.into())
-        } else {
-            library::import_of(name).or(hint.map(Help::did_you_mean))
+        let mut d = no_constructor(&path.name);
+        d.help = match &path.module {
+            None => self.meant_constructor(name),
+            Some(m) => module.scope.modules.get(&m.name).and_then(|id| {
+                let names = self.db.module(*id).scope.constructors.keys().map(Name::as_str);
+                library::import_of(name).or(self.db.closest(name, names).map(Help::did_you_mean))
+            }),
         };
         self.db.report(d);
         None
+    }
+
+    /// What may have been meant by the name of a constructor that means nothing.
+    fn meant_constructor(&self, name: &str) -> Option<Help> {
+        let module = self.db.module(self.module);
+        if matches!(name, "Real" | "Int" | "Bool" | "String") {
+            return Some(
+                format!("`{name}` is a type: a pattern with one is written `(x: {name})`").into(),
+            );
+        }
+        if module.scope.types.contains_key(name) {
+            return Some(match self.record_type(name) {
+                Some(fields) => {
+                    format!("`{name}` is a type of records: one is written `{{{fields}}}`").into()
+                }
+                None => format!("`{name}` is a type; a value is made with one of its constructors")
+                    .into(),
+            });
+        }
+        if let Some(help) = replacement(Role::Constructor, name) {
+            return Some(help.into());
+        }
+        let scopes = [Some(module), self.db.prelude.map(|p| self.db.module(p))];
+        let names = scopes.into_iter().flatten();
+        let names = names.flat_map(|module| module.scope.constructors.keys().map(Name::as_str));
+        library::import_of(name).or_else(|| self.db.closest(name, names).map(Help::did_you_mean))
+    }
+
+    /// The fields of a record as it is written, if this is the name of a type of such in this file.
+    fn record_type(&self, name: &str) -> Option<String> {
+        let types = self.ast.items.iter().filter_map(|item| match item {
+            Item::Type(ty) => Some(ty),
+            Item::Def(_) | Item::Import(_) => None,
+        });
+        let ty = types.into_iter().find(|ty| ty.name.name == name)?;
+        let TypeBody::Alias(body) = ty.body else { return None };
+        let TypeKind::Record(fields) = &self.ast.types[body].kind else { return None };
+        let shown = fields.iter().map(|(field, _)| format!("{} = …", field_name(&field.name)));
+        let mut shown: Vec<String> = shown.collect();
+        if shown.len() > MOST_FIELDS {
+            shown.truncate(MOST_FIELDS);
+            shown.push("…".to_string());
+        }
+        Some(shown.join(", "))
     }
 
     fn constructor_of(&self, name: &str) -> Option<(DataIdx, u32)> {

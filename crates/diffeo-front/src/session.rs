@@ -14,6 +14,7 @@ use crate::display::TypePrinter;
 use crate::interface::Interface;
 use crate::types::{Ty as Inferred, Walk};
 use crate::{declare, elaborate, exhaustive, infer, library, resolve};
+use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{closest, deep, Diagnostic, FileId, Help, Name, SourceMap, Span};
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::{Program, Ty};
@@ -337,7 +338,9 @@ impl Session {
             span,
             format!("there is no module `{name}`: no file {name}.deo beside this one, and none in the standard library"),
         );
-        if let Some(hint) = hint {
+        if let Some(help) = replacement(Role::Module, name) {
+            d = d.help(format!("leave the line out: {help}"));
+        } else if let Some(hint) = hint {
             d = d.help(Help::did_you_mean(hint));
         }
         self.db.report(d);

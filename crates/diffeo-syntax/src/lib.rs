@@ -15,6 +15,7 @@ pub use classes::{classes, TokenClass};
 pub use format::format;
 pub use parser::{parse, parse_expression};
 pub use print::print;
+pub use token::is_keyword;
 
 /// How deep a tree may be, and so how deep every pass over it recurses.
 pub const MAX_DEPTH: usize = 3000;

@@ -115,6 +115,11 @@ pub(crate) fn keyword(text: &str) -> Option<TokenKind> {
     KEYWORDS.iter().find(|(word, _)| *word == text).map(|&(_, kind)| kind)
 }
 
+/// Whether a text is a keyword, and so no name.
+pub fn is_keyword(text: &str) -> bool {
+    keyword(text).is_some()
+}
+
 impl TokenKind {
     /// Whether it is a reserved word.
     pub(crate) fn is_keyword(self) -> bool {

@@ -114,11 +114,14 @@ impl Infer<'_> {
         }
     }
 
-    pub(super) fn must_be(&mut self, span: Span, ty: &Ty, class: TypeClass, what: &str) {
+    /// Reports unless a type is of a class. Whether it is.
+    pub(super) fn must_be(&mut self, span: Span, ty: &Ty, class: TypeClass, what: &str) -> bool {
         let why = self.why(span, what);
-        if let Err(clash) = self.store().require(ty, class, &why) {
-            self.report_clash(span, ty, ty, &clash, &Because::Use);
+        let result = self.store().require(ty, class, &why);
+        if let Err(clash) = &result {
+            self.report_clash(span, ty, ty, clash, &Because::Use);
         }
+        result.is_ok()
     }
 
     /// Whether an open variable is a number (Int or Real, no vector).
@@ -601,6 +604,7 @@ impl Infer<'_> {
                 let _ = self.store().unify(&Ty::Var(v), &Ty::Error);
             }
         }
+        self.open_records();
         for constraint in std::mem::take(&mut self.constraints) {
             if let Constraint::Nest { nest, .. } = constraint {
                 self.nests.push(nest);
@@ -617,14 +621,6 @@ impl Infer<'_> {
                     "`++` joins values of a type that nothing determines".to_string(),
                     "annotate one of the operands, for instance a parameter: `(xs: []Real)`",
                 ),
-                Constraint::Field { field, base_span, .. } => (
-                    base_span,
-                    format!(
-                        "the type of this record is not known when its field `{}` is taken",
-                        field_name(&field.name)
-                    ),
-                    "annotate it, for instance as a parameter: `(r: {x: Real, y: Real})`",
-                ),
                 Constraint::Component { base_span, index, .. } => (
                     base_span,
                     format!(
@@ -637,6 +633,8 @@ impl Infer<'_> {
                     "`jet` needs a function whose type is known".to_string(),
                     "annotate the function's parameter and result",
                 ),
+                // Those were reported, or their record was.
+                Constraint::Field { .. } => continue,
                 Constraint::Done
                 | Constraint::Nest { .. }
                 | Constraint::Mul { .. }

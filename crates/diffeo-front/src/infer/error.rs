@@ -4,6 +4,7 @@ use super::Infer;
 use crate::display::{mismatch, TypePrinter};
 use crate::types::{Clash, Size, Ty};
 use diffeo_base::{closest, field_name, Diagnostic, Help, Name, Span};
+use diffeo_calculus::ty::WellKnown;
 use std::rc::Rc;
 
 /// A call of a function of several arguments with a single one of a type still unknown.
@@ -98,6 +99,9 @@ pub enum Because {
     Pattern,
 }
 
+/// What takes the derivative of its argument.
+pub(super) const DERIVATIVES: [&str; 4] = ["grad", "value_and_grad", "hessian", "jacobian"];
+
 impl Because {
     /// Why the type of the body of a function was expected, if this is why that of the function was.
     pub(super) fn of_result(&self) -> Because {
@@ -153,7 +157,13 @@ impl Infer<'_> {
                     _ => false,
                 };
                 let elements = matches!(ty, Ty::Array(..));
-                if elements && why.what == "`^`" {
+                let of_ints = match ty {
+                    Ty::Array(_, element) => matches!(self.db.store.shallow(element), Ty::Int),
+                    _ => false,
+                };
+                if of_ints && ["`+`", "`-`", "`*`", "`/`"].contains(&why.what.as_str()) {
+                    d = d.help("arithmetic goes by element over Reals: write `real(i)` for an Int, as in `[2.0 * real(i) for i < n]` or `[2.0 * real(i) for i in xs]`");
+                } else if elements && why.what == "`^`" {
                     d = d.help("it goes by element in a comprehension: `[x ^ 2 for x in xs]`");
                 } else if joined && matches!(why.what.as_str(), "`+`" | "`^`") {
                     d = d.help("strings, lists and arrays are joined with `++`");
@@ -179,7 +189,16 @@ impl Infer<'_> {
                 d
             }
         };
-        self.db.report(diagnostic);
+        // Two arguments of one call that say the same are said once.
+        let said = |d: &Diagnostic| {
+            let calls =
+                [d, &diagnostic].map(|d| d.labels.iter().map(|l| l.span).collect::<Vec<_>>());
+            d.code == diagnostic.code && d.help == diagnostic.help && calls[0] == calls[1]
+        };
+        let of_usage = matches!(because, Because::Argument { usage: Some(_), .. });
+        if !(of_usage && self.db.diagnostics.last().is_some_and(said)) {
+            self.db.report(diagnostic);
+        }
     }
 
     fn types(
@@ -235,8 +254,18 @@ impl Infer<'_> {
                 .label(*fun, format!("{who} is applied here"));
                 let numbers = matches!(inner, (Ty::Int, Ty::Real) | (Ty::Real, Ty::Int));
                 let whole = matches!(self.db.store.shallow(expected), Ty::Real | Ty::Int);
-                if let (Some(usage), false) = (usage, numbers) {
+                let function = matches!((inner.0, inner.1), (Ty::Fun(_), _));
+                let derivative = name.as_ref().filter(|name| DERIVATIVES.contains(&name.as_str()));
+                let text = self.db.sources.slice(span);
+                let short = text.len() < 40 && !text.contains('\n');
+                if let (true, true, false, Some(name)) =
+                    (function, short, matches!(inner.1, Ty::Fun(_)), derivative)
+                {
+                    d = d.help(format!("`{name}` takes a function: write `{name}(fn x -> {text})`"));
+                } else if let (Some(usage), false) = (usage, numbers) {
                     d = d.help(*usage);
+                } else if let (true, true) = (f == "Int" && short, self.is_key(inner.0)) {
+                    d = d.help(format!("a key is made of a seed: `random.key({text})`"));
                 } else if let (true, Ty::Array(..), Some(name)) = (whole, inner.1, name) {
                     d = d.help(format!(
                         "a function is applied to each element in a comprehension: `[{name}(x) for x in xs]`"
@@ -292,7 +321,13 @@ impl Infer<'_> {
                 span,
                 format!("`for … in` goes over an array, but this is of type {f}"),
             )
-            .help("a list is made an array with `list_to_array(xs)`; a count is `for i < n`"),
+            .help(match (inner.1, self.is_list(found)) {
+                (_, true) => {
+                    "over a list goes `map_list(fn x -> …, xs)`, which gives a list; `list_to_array(xs)` is an array of it, where all elements are of one size"
+                }
+                (Ty::Int | Ty::Real, _) => "a count is `for i < n`",
+                _ => "`for i < n` counts, `for x in xs` goes over an array",
+            }),
             Because::Operator { op, other } => Diagnostic::error(
                 code,
                 span,
@@ -339,6 +374,10 @@ impl Infer<'_> {
         } else if (ie != e || if_ != f) && ie != "_" {
             d = d.note(format!("{ie} differs from {if_}"));
         }
+        let tuple = matches!(inner, (Ty::Tuple(_), _) | (_, Ty::Tuple(_)));
+        if tuple && d.help.is_none() && self.db.sources.slice(span).contains("grad(") {
+            d = d.help("the gradient is by all arguments of the function, a tuple; by the first alone it is `grad(fn p -> f(p, …))(p)`");
+        }
         if d.help.is_none() {
             d.help = conversion(inner.0, inner.1, because).map(Help::from);
         }
@@ -353,6 +392,16 @@ impl Infer<'_> {
             }
         }
         d
+    }
+
+    /// Whether a type is that of lists.
+    pub(super) fn is_list(&self, ty: &Ty) -> bool {
+        matches!(self.db.store.shallow(ty), Ty::Data(data, _) if Some(data) == self.db.list)
+    }
+
+    /// Whether a type is that of the keys of random numbers.
+    fn is_key(&self, ty: &Ty) -> bool {
+        matches!(ty, Ty::Data(data, _) if self.db.data(*data).known == Some(WellKnown::Key))
     }
 
     /// Where a function of several arguments was given one variable, which so became a tuple, and what stands for

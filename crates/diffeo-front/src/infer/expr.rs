@@ -155,7 +155,9 @@ impl Infer<'_> {
                     self.indexed(*base, &ty, &Ty::array(size, element.clone()));
                     self.check(*index, &Ty::Int, &Because::Index);
                     self.negative_index(*base, *index);
-                    ty = element;
+                    // A mask, which was reported, would give an array.
+                    let wrong = matches!(self.type_of(*index), Ty::Error);
+                    ty = if wrong { Ty::Error } else { element };
                 }
                 ty
             }

@@ -12,6 +12,7 @@ mod lower;
 mod nest;
 mod operator;
 mod pattern;
+mod record;
 mod special;
 
 use crate::db::{def_item, Db, DefId, ModuleId, Res};

@@ -32,7 +32,13 @@ impl Infer<'_> {
                 Ty::Bool
             }
             BinaryOp::Eq | BinaryOp::Ne => {
-                self.same(lhs, rhs, &because);
+                let ty = self.infer(lhs);
+                let number =
+                    matches!(self.ast.exprs[rhs].kind, ExprKind::Int(_) | ExprKind::Real(_));
+                if number && self.compares_array(op, op_span, [lhs, rhs], &ty) {
+                    return Ty::Error;
+                }
+                self.agrees(&ty, rhs, &because);
                 let ty = self.db.module(self.module).expr_ty[lhs.index()].clone();
                 let why = self.why(op_span, &format!("`{}`", op.symbol()));
                 if let Err(clash) = self.store().require_equality(&ty, &why) {
@@ -41,7 +47,11 @@ impl Infer<'_> {
                 Ty::Bool
             }
             BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
-                let ty = self.same(lhs, rhs, &because);
+                let ty = self.infer(lhs);
+                if self.compares_array(op, op_span, [lhs, rhs], &ty) {
+                    return Ty::Error;
+                }
+                let ty = self.agrees(&ty, rhs, &because);
                 self.must_be(op_span, &ty, TypeClass::Ord, &format!("`{}`", op.symbol()));
                 Ty::Bool
             }
@@ -77,8 +87,10 @@ impl Infer<'_> {
                 let (l, r, at) = self.operands(op_span, lhs, rhs);
                 let out = self.store().fresh();
                 let what = format!("`{}`", op.symbol());
-                self.must_be(at.l, &l, TypeClass::Add, &what);
-                self.must_be(at.r, &r, TypeClass::Add, &what);
+                let numbers = [(at.l, &l), (at.r, &r)];
+                if !numbers.iter().all(|(at, ty)| self.must_be(*at, ty, TypeClass::Add, &what)) {
+                    return Ty::Error;
+                }
                 let out_ty = out.clone();
                 if op == BinaryOp::Mul {
                     self.add(Constraint::Mul { l, r, out, at });
@@ -105,10 +117,48 @@ impl Infer<'_> {
         (l, r, Operands { op, l: self.span(lhs), r: self.span(rhs) })
     }
 
+    /// Reports a comparison whose left side is an array, as others compare all elements.
+    fn compares_array(
+        &mut self,
+        op: BinaryOp,
+        op_span: Span,
+        [lhs, rhs]: [ExprId; 2],
+        ty: &Ty,
+    ) -> bool {
+        if !matches!(self.store().shallow(ty), Ty::Array(..)) {
+            return false;
+        }
+        self.infer(rhs);
+        let op = op.symbol();
+        let shown = self.show(ty);
+        let written = |e: ExprId| {
+            let text = self.db.sources.slice(self.span(e));
+            Some(text).filter(|text| text.len() < 30 && !text.contains('\n'))
+        };
+        let (xs, y) = (written(lhs).unwrap_or("xs"), written(rhs).unwrap_or("y"));
+        let x = if xs == "x" { "y" } else { "x" };
+        let help = format!(
+            "element by element it is `[{x} {op} {y} for {x} in {xs}]`; the elements of which it is true are `[{x} for {x} in {xs} if {x} {op} {y}]`"
+        );
+        let message = format!("`{op}` compares two numbers, but this is of type {shown}");
+        let at = self.span(lhs);
+        self.db.report(
+            Diagnostic::error("type-mismatch", op_span, message)
+                .label(at, format!("this is of type {shown}"))
+                .help(help),
+        );
+        true
+    }
+
     /// Two operands of one type.
     fn same(&mut self, lhs: ExprId, rhs: ExprId, because: &Because) -> Ty {
         let ty = self.infer(lhs);
-        let join = self.store().with_own_sizes(&ty);
+        self.agrees(&ty, rhs, because)
+    }
+
+    /// The right operand of one of this type.
+    fn agrees(&mut self, ty: &Ty, rhs: ExprId, because: &Because) -> Ty {
+        let join = self.store().with_own_sizes(ty);
         self.check(rhs, &join, because);
         join
     }

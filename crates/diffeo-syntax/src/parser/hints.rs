@@ -127,6 +127,7 @@ impl Parser<'_> {
                 });
             }
             TokenKind::Eq => "`=` binds a name; `==` compares",
+            TokenKind::Colon if self.slice_of_column().is_some() => return self.slice_of_column(),
             TokenKind::Colon | TokenKind::ColonColon if self.open[1] > 0 => {
                 "a slice is written `xs[a..b]`: `xs[0..b]` from the beginning, `xs[a..length(xs)]` to the end"
             }
@@ -153,6 +154,31 @@ impl Parser<'_> {
             _ => return None,
         };
         Some(help.into())
+    }
+
+    /// The help for the `:` of `a[:, 0]` and of `a[0, :]`.
+    fn slice_of_column(&self) -> Option<String> {
+        let back = |n: usize| self.pos.checked_sub(n).map(|at| self.tokens[at]);
+        let name =
+            |t: Token| Some(self.text_of(t)).filter(|s| t.kind == TokenKind::Lower && s.len() < 30);
+        let index = |t: Token| {
+            let simple = matches!(t.kind, TokenKind::Int | TokenKind::Lower);
+            Some(self.text_of(t)).filter(|s| simple && s.len() < 30)
+        };
+        let kinds = |tokens: [Token; 2]| tokens.map(|t| t.kind);
+        if self.next_kind() == TokenKind::Comma {
+            let (a, i) = (name(back(2)?)?, index(self.token(2))?);
+            let is_column =
+                back(1)?.kind == TokenKind::LBracket && self.token(3).kind == TokenKind::RBracket;
+            return is_column
+                .then(|| format!("the column {i} of `{a}` is `[row[{i}] for row in {a}]`"));
+        }
+        let (a, i) = (name(back(4)?)?, index(back(2)?)?);
+        let is_row = kinds([back(3)?, back(1)?]) == [TokenKind::LBracket, TokenKind::Comma]
+            && self.next_kind() == TokenKind::RBracket;
+        is_row.then(|| {
+            format!("the row {i} of `{a}` is `{a}[{i}]`, its column `[row[{i}] for row in {a}]`")
+        })
     }
 
     /// The help where two operands stand side by side.

@@ -28,8 +28,16 @@ impl Parser<'_> {
                 }
             }
             if !self.at_end() && imported {
+                let foreign = match self.module.items.last() {
+                    Some(Item::Import(import)) => replacement(Role::Module, &import.module.name),
+                    Some(Item::Def(_) | Item::Type(_)) | None => None,
+                };
+                let help = match foreign {
+                    Some(help) => Some(format!("leave the line out: {help}").into()),
+                    None => replacement(Role::Item, "use").map(Help::from),
+                };
                 self.unexpected_with("`(` or the next definition", |mut d| {
-                    d.help = replacement(Role::Item, "use").map(Help::from);
+                    d.help = help;
                     d
                 });
                 self.skip_to_item();

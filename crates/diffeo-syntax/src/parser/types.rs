@@ -69,8 +69,38 @@ impl Parser<'_> {
     }
 
     fn named(&mut self, path: Path) -> TypeKind {
+        if self.at(TokenKind::LBracket) && path.module.is_none() {
+            if let Some(ty) = self.brackets_behind(&path) {
+                return ty;
+            }
+        }
         let args = if self.at(TokenKind::LBracket) { self.type_args() } else { Vec::new() };
         TypeKind::Named { path, args }
+    }
+
+    /// `Real[]` and `Real[n][3]`: types of arrays as other languages write them.
+    fn brackets_behind(&mut self, path: &Path) -> Option<TypeKind> {
+        let name = path.name.name.as_str();
+        if !matches!(name, "Real" | "Int" | "Bool" | "String") {
+            return None;
+        }
+        let mut sizes = Vec::new();
+        let mut at = 0;
+        while self.token(at).kind == TokenKind::LBracket {
+            let inner = self.token(at + 1);
+            let sized = matches!(inner.kind, TokenKind::Lower | TokenKind::Int);
+            sizes.push(if sized { self.text_of(inner) } else { "" });
+            at += if sized { 3 } else { 2 };
+            if self.token(at - 1).kind != TokenKind::RBracket {
+                return None;
+            }
+        }
+        let written: String = sizes.iter().map(|size| format!("[{size}]")).collect();
+        self.unexpected_with("the end of the type", |d| {
+            d.help(format!("the brackets of an array type stand in front: `{written}{name}`"))
+        });
+        (0..at).for_each(|_| self.bump());
+        Some(TypeKind::Error)
     }
 
     /// `[T, U]` after the name of a type.
