@@ -645,6 +645,7 @@ impl Infer<'_> {
             self.db.report(Diagnostic::error("annotation-needed", span, message).help(help));
         }
         self.check_literals();
+        self.check_derivatives();
     }
 
     /// Decides open variables: Real, and where there are none of those left, Int for those that only

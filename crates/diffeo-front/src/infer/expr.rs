@@ -528,7 +528,11 @@ impl Infer<'_> {
             return self.instance(id, &scheme, span, arg);
         }
         match self.db.def(def).scheme.clone() {
-            Some(scheme) => self.instance(id, &scheme, span, arg),
+            Some(scheme) => {
+                let ty = self.instance(id, &scheme, span, arg);
+                self.note_derivative(def, span, &ty);
+                ty
+            }
             None => Ty::Error,
         }
     }

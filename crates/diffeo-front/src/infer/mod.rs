@@ -68,6 +68,8 @@ pub(super) struct Infer<'a> {
     /// By variable without an annotation, its value.
     values: HashMap<(ModuleId, PatId), ExprId>,
     lone_arguments: Vec<LoneArgument>,
+    /// Where a derivative is taken, what takes it, and by which type.
+    derivatives: Vec<(Span, Name, Ty)>,
 }
 
 struct Context {
@@ -97,6 +99,7 @@ fn infer_group(db: &mut Db, group: &[DefId]) {
         literals: Vec::new(),
         values: HashMap::new(),
         lone_arguments: Vec::new(),
+        derivatives: Vec::new(),
     };
     let mut contexts = Vec::new();
     for id in group {

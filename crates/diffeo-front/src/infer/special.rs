@@ -4,10 +4,12 @@
 use super::constraint::Constraint;
 use super::error::Because;
 use super::Infer;
-use crate::types::{Clash, Nest, Size, Ty};
-use diffeo_base::Diagnostic;
+use crate::db::DefId;
+use crate::types::{Clash, DataIdx, Nest, Size, Ty, Walk};
+use diffeo_base::{deep, Diagnostic, Span};
 use diffeo_calculus::eval::derivative::{jet_coefficients, MOST_COEFFICIENTS};
 use diffeo_syntax::ast::{ExprId, ExprKind};
+use std::collections::HashSet;
 
 /// The operations that take derivatives, or the bounds, of the function that they are given.
 const DERIVATIVES: [&str; 9] = [
@@ -21,6 +23,10 @@ const DERIVATIVES: [&str; 9] = [
     "dependence",
     "all_paths",
 ];
+
+/// The functions of the prelude that take a derivative of their first argument by what that takes.
+const BY_REALS: [&str; 7] =
+    ["grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian", "hvp"];
 
 impl Infer<'_> {
     /// `builtin("name", args)`: an operation of Core, typed by the annotations around it.
@@ -74,6 +80,69 @@ impl Infer<'_> {
             }
             _ => self.store().fresh(),
         }
+    }
+
+    /// Remembers by which type a function of the prelude takes a derivative.
+    pub(super) fn note_derivative(&mut self, def: DefId, span: Span, ty: &Ty) {
+        let info = self.db.def(def);
+        let of_prelude = Some(info.module) == self.db.prelude;
+        if !of_prelude || !BY_REALS.contains(&info.name.as_str()) || self.db.module(self.module).std
+        {
+            return;
+        }
+        let name = info.name.clone();
+        let Ty::Fun(takes) = self.store().shallow(ty) else { return };
+        let first = match self.store().shallow(&takes.0) {
+            Ty::Tuple(parts) => parts[0].clone(),
+            one => one,
+        };
+        if let Ty::Fun(of) = self.store().shallow(&first) {
+            self.derivatives.push((span, name, of.0.clone()));
+        }
+    }
+
+    /// Warns of derivatives by values that hold no Real: those are the values themselves, or nothing.
+    pub(super) fn check_derivatives(&mut self) {
+        for (span, name, ty) in std::mem::take(&mut self.derivatives) {
+            if self.may_hold_real(&ty, &mut HashSet::new()) {
+                continue;
+            }
+            let text = self.show(&ty);
+            let message =
+                format!("`{name}` takes a derivative by Reals, but there is none in {text}");
+            self.db.report(
+                Diagnostic::warning("no-real", span, message)
+                    .note("what is no Real has no derivative: it is given back as it is")
+                    .help("a Real is written with a point, `3.0`, and made of an Int by `real(n)`"),
+            );
+        }
+    }
+
+    fn may_hold_real(&self, ty: &Ty, seen: &mut HashSet<DataIdx>) -> bool {
+        let mut walk = Walk::of(ty);
+        while let Some(part) = walk.next(&self.db.store) {
+            match part {
+                Ty::Real | Ty::Var(_) | Ty::Param(_) | Ty::Fun(_) | Ty::Error => return true,
+                Ty::Data(data, _) if seen.insert(data) => {
+                    let constructors = &self.db.data(data).constructors;
+                    let fields = constructors.iter().flat_map(|k| &k.fields);
+                    // What an argument of the type stands for is looked at as that.
+                    let mut fields = fields.filter(|ty| !matches!(ty, Ty::Param(_)));
+                    if fields.any(|ty| deep(|| self.may_hold_real(ty, seen))) {
+                        return true;
+                    }
+                }
+                Ty::Data(..)
+                | Ty::Int
+                | Ty::Bool
+                | Ty::String
+                | Ty::Unit
+                | Ty::Tuple(_)
+                | Ty::Record(_)
+                | Ty::Array(..) => {}
+            }
+        }
+        false
     }
 
     fn literal(&mut self, id: ExprId, name: &str, max: u64) -> Option<u64> {
