@@ -7,6 +7,7 @@ use super::sym::Sym;
 use super::Lower;
 use diffeo_array::ir::{Atom, Block, Carried, Check, FlatTy, Op, Reduction, Scalar, SiteId, Var};
 use diffeo_base::Name;
+use diffeo_calculus::eval::error::NEW_ROW;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use diffeo_calculus::term::Build;
 use diffeo_calculus::Ty;
@@ -170,7 +171,7 @@ impl<'p> Lower<'p> {
         }
         let shape = self.plain(element);
         let values = self.element(value, &shape, at);
-        let what = Name::new("the rows of the array and the new row");
+        let what = Name::new(NEW_ROW);
         let depth = indices.len() as u8;
         for (array, value) in arrays.iter().zip(&values) {
             for d in 0..self.rank(value) {

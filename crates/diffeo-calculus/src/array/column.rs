@@ -6,7 +6,7 @@
 //! elements of one type only. A column may be longer than the views of it.
 
 use crate::array::Array;
-use crate::eval::error::ErrorKind;
+use crate::eval::error::{ErrorKind, NEW_ROW};
 use crate::value::Value;
 use std::rc::Rc;
 
@@ -398,9 +398,5 @@ fn check_sizes(expected: usize, found: usize) -> Result<(), ErrorKind> {
     if expected == found {
         return Ok(());
     }
-    Err(ErrorKind::SizeMismatch {
-        what: "the rows of the array and the new row".into(),
-        expected,
-        found,
-    })
+    Err(ErrorKind::SizeMismatch { what: NEW_ROW.into(), expected, found })
 }

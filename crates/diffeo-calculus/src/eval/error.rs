@@ -465,6 +465,10 @@ impl ErrorKind {
             ErrorKind::IrregularRows { .. } => {
                 Some("use a List of arrays where the lengths differ".into())
             }
+            ErrorKind::SizeMismatch { what, .. } if *what == NEW_ROW => Some(
+                "rows of several lengths stay a List: `map_list(f, xs)` goes over it, `to_list(xs)` makes one of an array"
+                    .into(),
+            ),
             ErrorKind::TooDeep { .. } => Some(
                 "check that the recursion ends; a call in tail position needs no memory".into(),
             ),
@@ -498,6 +502,9 @@ impl ErrorKind {
         }
     }
 }
+
+/// What differs in size where a row is stored in an array of rows.
+pub const NEW_ROW: &str = "the rows of the array and the new row";
 
 /// The calls that a message shows of those that led to an error, from the innermost on.
 const CALLS_SHOWN: usize = 3;
