@@ -335,6 +335,14 @@ impl Resolver<'_> {
                     if let Some(def) = self.global(&name.name) {
                         return self.set(id, Res::Def(def));
                     }
+                    let lower = name.name.to_lowercase();
+                    let bound = self.local(&lower).is_some() || self.global(&lower).is_some();
+                    let capital = matches!(self.local(&name.name), Some(Local::Capital));
+                    if bound && !capital && self.meant_constructor(&name.name).is_none() {
+                        let mut d = no_constructor(name);
+                        d.help = Some(Help::did_you_mean(lower));
+                        return self.db.report(d);
+                    }
                 }
                 let path = Path { module: None, name: name.clone() };
                 if let Some((data, tag)) = self.constructor(&path) {
