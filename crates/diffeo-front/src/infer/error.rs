@@ -162,7 +162,7 @@ impl Infer<'_> {
                     _ => false,
                 };
                 if of_ints && ["`+`", "`-`", "`*`", "`/`"].contains(&why.what.as_str()) {
-                    d = d.help("arithmetic goes by element over Reals: write `real(i)` for an Int, as in `[2.0 * real(i) for i < n]` or `[2.0 * real(i) for i in xs]`");
+                    d = d.help("arithmetic goes by element over Reals; over Ints it is `[2 * i for i in xs]`, or for Reals `[2.0 * real(i) for i < n]`");
                 } else if elements && why.what == "`^`" {
                     d = d.help("it goes by element in a comprehension: `[x ^ 2 for x in xs]`");
                 } else if joined && matches!(why.what.as_str(), "`+`" | "`^`") {

@@ -125,10 +125,10 @@ impl Infer<'_> {
         [lhs, rhs]: [ExprId; 2],
         ty: &Ty,
     ) -> bool {
-        if !matches!(self.store().shallow(ty), Ty::Array(..)) {
-            return false;
-        }
-        self.infer(rhs);
+        let Ty::Array(_, element) = self.store().shallow(ty) else { return false };
+        let of_rows = matches!(self.store().shallow(&element), Ty::Array(..));
+        let other = self.infer(rhs);
+        let both = matches!(self.store().shallow(&other), Ty::Array(..));
         let op = op.symbol();
         let shown = self.show(ty);
         let written = |e: ExprId| {
@@ -137,9 +137,17 @@ impl Infer<'_> {
         };
         let (xs, y) = (written(lhs).unwrap_or("xs"), written(rhs).unwrap_or("y"));
         let x = if xs == "x" { "y" } else { "x" };
-        let help = format!(
-            "element by element it is `[{x} {op} {y} for {x} in {xs}]`; the elements of which it is true are `[{x} for {x} in {xs} if {x} {op} {y}]`"
-        );
+        let help = match (both, of_rows) {
+            (true, _) => {
+                format!("element by element it is `map2(fn (a, b) -> a {op} b, {xs}, {y})`")
+            }
+            (false, true) => {
+                format!("element by element it is `[[{x} {op} {y} for {x} in row] for row in {xs}]`")
+            }
+            (false, false) => format!(
+                "element by element it is `[{x} {op} {y} for {x} in {xs}]`; the elements of which it is true are `[{x} for {x} in {xs} if {x} {op} {y}]`"
+            ),
+        };
         let message = format!("`{op}` compares two numbers, but this is of type {shown}");
         let at = self.span(lhs);
         self.db.report(
