@@ -3,6 +3,7 @@
 use super::constraint::Constraint;
 use super::Infer;
 use crate::types::{Ty, TyVar};
+use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{field_name, Diagnostic, Span};
 use diffeo_syntax::ast::{Ident, PatKind};
 use std::collections::{HashMap, HashSet};
@@ -85,13 +86,17 @@ impl Infer<'_> {
         let types: Vec<String> =
             fields.iter().take(MOST_FIELDS).map(|(name, ty)| format!("{name}: {ty}")).collect();
         let record = format!("{{{}{more}}}", types.join(", "));
-        let diagnostic = match variable {
+        let mut diagnostic = match variable {
             Some((name, span)) => Diagnostic::error("annotation-needed", span, message)
                 .label(first, "here, for instance")
                 .help(format!("annotate it: `({name}: {record})`")),
             None => Diagnostic::error("annotation-needed", first, message)
                 .help(format!("give it a type where it is bound: `(r: {record})`")),
         };
+        let method = taken.iter().find_map(|t| replacement(Role::Member, &t.field.name));
+        if let Some(method) = method {
+            diagnostic = diagnostic.note(format!("if it is no record, but an array: {method}"));
+        }
         self.db.report(diagnostic);
     }
 }
