@@ -1,6 +1,7 @@
 //! Engine `auto`: every case of `tests/lang` gives what it says, and a run that goes over from one code to another
 //! is seen once.
 
+use crate::compiled::corpus::LONG;
 use crate::support::{corpus, judge_by, near, run_on};
 use diffeo::{Engine, Event, Kinks, Limits, Options, Refusal, Run, Session, Unsupported};
 use diffeo_calculus::show::show;
@@ -9,14 +10,6 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Derivatives of integrals within integrals, and of those whose jumps are followed, are long.
-const LONG: &[&str] = &[
-    "integrate: derivatives by an exponent at a limit",
-    "jumps at places that stay are no matter, whatever else varies and decides",
-    "jumps by other decisions: roundings, signs, remainders, the cut of atan2, order, the library's comparisons",
-    "over two and three coordinates, with limits that depend on the outer ones (SciPy's dblquad and tplquad)",
-];
 
 /// At least so many cases run in machine code.
 const LEAST: usize = 400;

@@ -16,6 +16,16 @@ const LEAST: usize = 700;
 /// At least so many have a form in XLA.
 const LEAST_IN_XLA: usize = 900;
 
+/// Derivatives that are long: of integrals within integrals, and of those whose jumps are followed.
+pub const LONG: &[&str] = &[
+    "a kink at a place that f captured, where it is cut",
+    "integrate: derivatives by an exponent at a limit",
+    "jumps at places that stay are no matter, whatever else varies and decides",
+    "jumps by other decisions: roundings, signs, remainders, the cut of atan2, order, the library's comparisons",
+    "kinks that move, for derivatives of higher orders; places where an integrand is infinitely steep",
+    "over two and three coordinates, with limits that depend on the outer ones (SciPy's dblquad and tplquad)",
+];
+
 /// Cases that are left to the evaluator, by why.
 const LEFT: &[(&str, &[&str])] = &[
     // Derivatives that are not made: along directions that decide at kinks. Bounds by intervals.
@@ -58,18 +68,7 @@ const LEFT: &[(&str, &[&str])] = &[
             "non-regular recursion of a declared type",
         ],
     ),
-    // Derivatives that are long: of integrals within integrals, and of those whose jumps are followed.
-    (
-        "long",
-        &[
-            "a kink at a place that f captured, where it is cut",
-            "integrate: derivatives by an exponent at a limit",
-            "jumps at places that stay are no matter, whatever else varies and decides",
-            "jumps by other decisions: roundings, signs, remainders, the cut of atan2, order, the library's comparisons",
-            "kinks that move, for derivatives of higher orders; places where an integrand is infinitely steep",
-            "over two and three coordinates, with limits that depend on the outer ones (SciPy's dblquad and tplquad)",
-        ],
-    ),
+    ("long", LONG),
     // Towers of derivatives, of an order that only the run knows.
     (
         "derivative-order",

@@ -14,7 +14,7 @@
 //! | `large.rs` | large programs |
 
 mod agree;
-mod corpus;
+pub mod corpus;
 mod declared;
 mod generated;
 mod large;
