@@ -1,4 +1,4 @@
-//! What the kernel for Jupyter evaluates: cells of a notebook.
+//! Cells of a notebook, for the kernel for Jupyter.
 
 use crate::error::message;
 use crate::program::options;
@@ -43,7 +43,7 @@ impl Notebook {
         Ok((value, shown.text, shown.columns))
     }
 
-    /// What a command says, its text without the colon, and the definition that it adds.
+    /// Runs a command, its text without the colon: gives the answer, and the definition that it adds.
     #[pyo3(signature = (text, /, **given))]
     fn command(
         &self,

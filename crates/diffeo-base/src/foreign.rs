@@ -39,7 +39,7 @@ pub fn replacement(role: Role, text: &str) -> Option<&'static str> {
     row.map(|(_, _, help)| *help)
 }
 
-/// What a distribution is called in the module `stats` that has another name elsewhere.
+/// The name in the module `stats` of a distribution that has another one elsewhere.
 pub fn distribution(name: &str) -> &str {
     let row = DISTRIBUTIONS.iter().find(|(_, names)| names.contains(&name));
     row.map_or(name, |(ours, _)| ours)
@@ -53,7 +53,7 @@ pub fn density(name: &str) -> Option<String> {
     })
 }
 
-/// How the names of the functions of a distribution end in Stan, and here.
+/// Endings of the functions of a distribution: in Stan, and here.
 const ENDINGS: [(&str, &str); 5] = [
     ("_lpdf", "_logpdf"),
     ("_lupdf", "_logpdf"),

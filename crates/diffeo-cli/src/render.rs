@@ -176,7 +176,7 @@ pub fn usage(mut error: clap::Error) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What was meant by a command line that is not understood: a program without `run`, a parameter without `--arg`.
+/// Help for usual slips that the parser of the command line cannot know: a program without `run`, a parameter without `--arg`.
 fn meant(error: &clap::Error, words: &[String]) -> Option<String> {
     let of = |kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.as_str()),

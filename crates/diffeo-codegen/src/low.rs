@@ -207,6 +207,21 @@ pub enum Operand {
     Constant(u32),
 }
 
+impl Operand {
+    /// The type of the operand, given those of the registers.
+    pub fn ty(self, registers: &[LowTy]) -> LowTy {
+        match self {
+            Operand::Reg(reg) => registers[reg.0 as usize],
+            Operand::Int(_) => LowTy::Int,
+            Operand::Real(_) => LowTy::Real,
+            Operand::Bool(_) => LowTy::Bool,
+            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => {
+                LowTy::Ptr
+            }
+        }
+    }
+}
+
 /// `base + index * scale + offset`, in bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Address {
@@ -268,6 +283,21 @@ pub enum Unary {
     FromBool,
     /// `not` of a Bool.
     Not,
+}
+
+impl Unary {
+    /// The types of the operand and of the result.
+    pub fn types(self) -> (LowTy, LowTy) {
+        match self {
+            Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Integral(_) => {
+                (LowTy::Real, LowTy::Real)
+            }
+            Unary::ToReal | Unary::FromBits => (LowTy::Int, LowTy::Real),
+            Unary::ToInt | Unary::Bits => (LowTy::Real, LowTy::Int),
+            Unary::FromBool => (LowTy::Bool, LowTy::Int),
+            Unary::Not => (LowTy::Bool, LowTy::Bool),
+        }
+    }
 }
 
 /// Operations of two operands of a type.

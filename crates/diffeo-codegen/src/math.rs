@@ -133,7 +133,7 @@ pub fn expand_function(function: &mut LowFunction) {
     function.registers = registers;
 }
 
-/// Whether [`expand_straight`] makes straight-line code of a function.
+/// True of functions that [`expand_straight`] makes straight-line code of.
 pub(crate) fn is_straight(op: RealOp) -> bool {
     if matches!(op, RealOp::Sin | RealOp::Cos | RealOp::Tan) {
         return false;

@@ -22,7 +22,7 @@ pub struct Interface {
     pub parameter: Option<String>,
     /// See [`Interface::text`].
     pub fields: Vec<(Name, String)>,
-    /// Where the type of its result is written; where it is not, no place.
+    /// The place of the annotation of its result; none where there is no annotation.
     pub result: Span,
 }
 

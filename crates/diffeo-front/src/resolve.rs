@@ -5,6 +5,7 @@
 //! each definition mentions. A name that means nothing is reported and left out of the tables.
 
 use crate::db::{def_item, Db, DefId, ModuleId, Res, SizeRes};
+use crate::infer::{GRADIENTS, MOST_FIELDS};
 use crate::library;
 use crate::types::DataIdx;
 use diffeo_base::foreign::{density, distribution, replacement, Role};
@@ -45,9 +46,6 @@ pub fn resolve(db: &mut Db, module: ModuleId) {
     }
 }
 
-/// So many fields of a record are written out in a help.
-const MOST_FIELDS: usize = 6;
-
 #[derive(Clone)]
 enum Local {
     Var(PatId),
@@ -70,7 +68,7 @@ fn no_constructor(name: &Ident) -> Diagnostic {
     Diagnostic::error("unknown-constructor", name.span, message)
 }
 
-/// How a variable is written that starts with an upper-case letter.
+/// The rule for the names of variables, with this name as it would be.
 fn lower_case(name: &str) -> String {
     let rule = "variables start with a lower-case letter";
     let shouted = !name.contains(char::is_lowercase);
@@ -85,10 +83,10 @@ fn lower_case(name: &str) -> String {
     }
 }
 
-/// Whether it is a function that takes the derivative of another.
+/// True of an operator that takes the derivative of a function.
 fn is_derivative(ast: &Module, fun: ExprId) -> bool {
     let ExprKind::Var(name) = &ast.exprs[fun].kind else { return false };
-    matches!(name.as_str(), "grad" | "value_and_grad" | "hessian" | "jacobian")
+    GRADIENTS.contains(&name.as_str())
 }
 
 struct Resolver<'a> {
@@ -451,7 +449,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether this is `F(x)` of a `let` where there is no constructor `F`, nor one that is nearly so called.
+    /// True of `F(x)` of a `let` where there is no constructor `F`, nor one of nearly that name: a function is meant.
     fn is_capital_function(&self, pat: PatId) -> bool {
         let PatKind::Con { path: Path { module: None, name }, arg: Some(_) } =
             &self.ast.pats[pat].kind
@@ -744,7 +742,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// What may have been meant by the name of a constructor that means nothing.
+    /// Suggests what to write for the name of a constructor that does not exist.
     fn meant_constructor(&self, name: &str) -> Option<Help> {
         let module = self.db.module(self.module);
         if matches!(name, "Real" | "Int" | "Bool" | "String") {

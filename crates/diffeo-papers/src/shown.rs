@@ -37,7 +37,7 @@ pub fn pruned(program: &Program) -> Program {
     needed_by(program, GlobalId(program.globals.len() as u32 - 1))
 }
 
-/// What a definition needs of a program, itself last, with different names for the variables of a definition.
+/// The part of a program that a definition needs, itself last, with different names for the variables of a definition.
 pub fn needed_by(program: &Program, entry: GlobalId) -> Program {
     let part = reach::Reached { datas: program.datas.clone(), globals: program.globals.clone() };
     let mut part = reach::prune(&part, entry).0;

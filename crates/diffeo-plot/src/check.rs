@@ -252,7 +252,7 @@ pub fn notes(plot: &Plot) -> Vec<String> {
     out
 }
 
-/// Whether an end of an axis is asked for.
+/// True of an axis with an end that is asked for.
 fn asks_for_range(Figure { x, y, .. }: &Figure) -> bool {
     [x.low, x.high, y.low, y.high].iter().any(|end| !end.is_nan())
 }

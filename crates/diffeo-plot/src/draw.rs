@@ -209,8 +209,8 @@ pub fn out_of_range(layout: &Layout<'_>) -> bool {
     data(rules).next().is_some() && !data(rules).any(shows)
 }
 
-/// How many points of a form are outside of the ranges that are asked for, and how many have a place at all. A line
-/// that goes on beyond them is seen to do so.
+/// The number of points of a form outside of the ranges that are asked for, and of those that have a place at all. Lines
+/// do not count: a line that goes on beyond the range is seen to do so.
 pub fn points_outside(form: &MarkForm<'_>) -> (usize, usize) {
     let of = |points: &[(f64, f64)]| {
         (points.iter().filter(|at| !clip::holds(**at)).count(), points.len())

@@ -115,7 +115,7 @@ pub(crate) fn keyword(text: &str) -> Option<TokenKind> {
     KEYWORDS.iter().find(|(word, _)| *word == text).map(|&(_, kind)| kind)
 }
 
-/// Whether a text is a keyword, and so no name.
+/// True of a keyword, which is no name.
 pub fn is_keyword(text: &str) -> bool {
     keyword(text).is_some()
 }

@@ -67,7 +67,8 @@ impl Backend {
         }
     }
 
-    /// How loops become Low. What each step makes for itself, lanes have to see.
+    /// Options of the lowering to Low. Arrays that each step makes for itself are reused after lanes are planned, which have to
+    /// see them.
     pub fn lowering(self) -> memory::MemoryOptions {
         match self {
             Backend::C => memory::MemoryOptions { reuse: true, ..Default::default() },

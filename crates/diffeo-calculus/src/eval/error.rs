@@ -503,7 +503,7 @@ impl ErrorKind {
     }
 }
 
-/// What differs in size where a row is stored in an array of rows.
+/// The two values that differ in size where a row is stored in an array of rows, as messages name them.
 pub const NEW_ROW: &str = "the rows of the array and the new row";
 
 /// The calls that a message shows of those that led to an error, from the innermost on.

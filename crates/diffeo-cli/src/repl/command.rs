@@ -29,7 +29,7 @@ impl Repl {
                 repl.defined(given.module)
             }),
             "look" => self.guarded(|repl| print::text(&printable(&repl.look(rest)?))),
-            // It is only looked at: `it` stays what it was.
+            // The value is only looked at: `it` stays what it was.
             "type" => self.guarded(|repl| print::text(&printable(&repl.type_of(rest)?))),
             "time" => self.guarded(|repl| repl.time(rest)),
             _ => self.guarded(|repl| print::text(&repl.gradient(rest)?)),

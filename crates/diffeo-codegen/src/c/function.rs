@@ -564,15 +564,7 @@ impl CWriter<'_> {
     }
 
     fn operand_type(&self, operand: &Operand) -> LowTy {
-        match operand {
-            Operand::Reg(reg) => self.ty(*reg),
-            Operand::Int(_) => LowTy::Int,
-            Operand::Real(_) => LowTy::Real,
-            Operand::Bool(_) => LowTy::Bool,
-            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => {
-                LowTy::Ptr
-            }
-        }
+        operand.ty(&self.function.registers)
     }
 
     fn raise(&mut self, error: &Raise, args: &[Operand], site: SiteId) {

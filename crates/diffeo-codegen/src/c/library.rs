@@ -98,7 +98,7 @@ impl Refused {
         }
     }
 
-    /// Whether it is about the result of the function.
+    /// True of a refusal of the function's result, which messages then point at.
     pub fn in_result(&self) -> bool {
         matches!(self, Refused::Interface(Unfit { in_result: true, .. }))
     }

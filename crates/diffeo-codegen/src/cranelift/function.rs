@@ -158,7 +158,7 @@ pub(super) struct FunctionTranslator<'t, 'm> {
     pub lane_plans: &'t Plans,
     /// The lanes of the open loop, if it is one of these.
     pub lanes: Option<OpenLanes>,
-    /// Whether these are the last steps of such a loop.
+    /// True in the last steps of such a loop, which are done one by one.
     pub rest: bool,
     pub context: Value,
     /// Where further results go.

@@ -452,12 +452,7 @@ impl Lanes<'_, '_, '_> {
         if let Lane::Same(a) = a {
             return Lane::Same(self.t.unary(op, a));
         }
-        let ty = match op {
-            Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Integral(_) => LowTy::Real,
-            Unary::ToInt | Unary::Bits => LowTy::Real,
-            Unary::ToReal | Unary::FromBits => LowTy::Int,
-            Unary::FromBool | Unary::Not => LowTy::Bool,
-        };
+        let (ty, _) = op.types();
         let single = match op {
             Unary::ToReal | Unary::ToInt | Unary::FromBool => true,
             Unary::Integral(_) => !self.t.env.has_rounding,

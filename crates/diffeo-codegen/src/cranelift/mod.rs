@@ -51,7 +51,7 @@ pub struct CraneliftOptions {
     pub counted: bool,
     /// Whether Cranelift verifies its input and its code, for tests.
     pub verify: bool,
-    /// Whether outer loops run in lanes wherever that is possible, even if it does not pay: for tests.
+    /// Outer loops run in lanes wherever that is possible, even if it does not pay: for tests.
     pub eager: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Outer-loop vectorisation: a loop around short loops is done for several steps at once, each in a lane, as
 //! `low/lanes.rs` plans it.
 //!
-//! What the steps have in common stays a number; what differs is several vectors of two lanes. A branch that only some
+//! Values that the steps have in common stay numbers; others become several vectors of two lanes. A branch that only some
 //! lanes take is computed by all, and its results are selected. Arrays that a step makes for itself have the elements of
 //! all lanes side by side. The last steps, fewer than there are lanes, are done one by one.
 //!
@@ -16,7 +16,9 @@ use super::function::FunctionTranslator;
 use super::lanes;
 use super::scope::StmtFacts;
 use crate::low::facts::facts;
-use crate::low::lanes::{has_instruction, plans, LaneClass, LanePlan, LaneTarget, Plans};
+use crate::low::lanes::{
+    has_instruction, plans, LaneClass, LanePlan, LaneTarget, Plans, BLOCK, ROW,
+};
 use crate::low::opt::scratch;
 use crate::low::{
     Expr, For, LowFunction, LowModule, LowTy, Operand, Raise, Reg, Runtime, Stmt, NOWHERE,
@@ -36,13 +38,7 @@ use std::rc::Rc;
 /// The number of lanes, and of partial sums, of loops that are not long: several vectors hide the latency of additions.
 const LANES: u32 = 8;
 
-/// Maximum number of elements of a row that is copied.
-const ROW: i64 = 64;
-
-/// Blocks of so many bytes at most are made for all lanes.
-const BLOCK: i64 = 1 << 14;
-
-/// What is done in lanes.
+/// Lanes of this back end.
 fn target(eager: bool) -> LaneTarget {
     let others: fn(&For) -> bool = if eager { lanes::fits } else { |_| true };
     LaneTarget {
@@ -109,13 +105,13 @@ pub(super) struct OpenLanes {
     mask: Option<Vec<Value>>,
     /// Of each row, whether it was copied.
     copied: Vec<Value>,
-    /// Where the copies are.
+    /// The slots of the copies.
     rows: Vec<StackSlot>,
-    /// Where the addresses of blocks are that are made once.
+    /// The slots with the addresses of blocks that are made once for all steps.
     kept: HashMap<Reg, StackSlot>,
     /// The first of the vectors of a register.
     first: HashMap<Reg, u32>,
-    /// Where lanes that are not here read and write.
+    /// The slot that lanes read and write which are not here.
     nowhere: Option<StackSlot>,
 }
 
@@ -143,7 +139,7 @@ impl FunctionTranslator<'_, '_> {
         Some((first..first + lanes.plan.width / 2).map(Reg))
     }
 
-    /// How many vectors a number of each lane takes.
+    /// The number of vectors for a value of each lane.
     pub(super) fn count_vectors(&self) -> usize {
         self.lanes.as_ref().map_or(1, |lanes| lanes.plan.width as usize / 2)
     }
@@ -168,7 +164,7 @@ impl FunctionTranslator<'_, '_> {
         sums.iter().flat_map(wide).collect()
     }
 
-    /// What a reduced register begins with.
+    /// The start of a reduced register.
     pub(super) fn neutral(&mut self, reg: Reg, how: Reduction) -> Value {
         let value = self.b.ins().f64const(neutral(how));
         match self.ty(reg) {
@@ -177,7 +173,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// A stack slot of so many bytes.
+    /// Makes a stack slot of a size in bytes.
     fn slot(&mut self, bytes: i64) -> StackSlot {
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes as u32, 4);
         self.b.create_sized_stack_slot(slot)
@@ -322,7 +318,7 @@ impl FunctionTranslator<'_, '_> {
         });
     }
 
-    /// What all lanes have together: the upper half is combined with the lower one, again and again.
+    /// Reduces all lanes to one number: the upper half is combined with the lower one, again and again.
     fn all_lanes(&mut self, how: Reduction, mut vectors: Vec<Value>) -> Value {
         while vectors.len() > 1 {
             let upper = vectors.split_off(vectors.len() / 2);
@@ -377,7 +373,7 @@ impl FunctionTranslator<'_, '_> {
                 true
             }
             Stmt::Call { args, .. } => match args[..] {
-                // It is released behind the loop.
+                // Blocks that are kept are released behind the loop.
                 [Operand::Reg(r)] => plan.kept.contains(&r),
                 _ => false,
             },
@@ -398,7 +394,7 @@ impl FunctionTranslator<'_, '_> {
         let own = self.widened(&[register]);
         let mask = self.lanes.as_ref().and_then(|lanes| lanes.mask.clone());
         for (i, (reg, mut value)) in own.into_iter().zip(vectors).enumerate() {
-            // What has no value yet is not looked at where it gets none here.
+            // A register without a value yet is read by the lanes that are here alone.
             if let (Some(mask), Some(old)) = (&mask, self.values[reg.0 as usize]) {
                 value = self.select_packed(mask[i], value, old);
             }

@@ -457,15 +457,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
 
     /// The type of an operand.
     fn operand_ty(&self, operand: Operand) -> LowTy {
-        match operand {
-            Operand::Reg(register) => self.ty(register),
-            Operand::Int(_) => LowTy::Int,
-            Operand::Real(_) => LowTy::Real,
-            Operand::Bool(_) => LowTy::Bool,
-            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => {
-                LowTy::Ptr
-            }
-        }
+        operand.ty(&self.function.registers)
     }
 
     /// Gives a register its value.

@@ -23,27 +23,33 @@ const HEAVY: usize = 24;
 /// Loops of at most so many steps, if that is known, LLVM writes out.
 const FEW: i64 = 4;
 
-/// Where code is to be short, loops of so many statements are long.
+/// Number of statements of a long loop, which has half as many lanes where code is to be short.
 const LONG: usize = 40;
+
+/// Maximum number of elements of a row that is copied.
+pub(crate) const ROW: i64 = 64;
+
+/// Maximum number of bytes of a block that a step makes, if the loop runs in lanes: all lanes have theirs at once.
+pub(crate) const BLOCK: i64 = 1 << 14;
 
 /// Elements that do not lie together pay where each is used in so many operations.
 const GATHER: usize = 4;
 
-/// What a back end does in lanes.
+/// The lanes of a back end.
 pub(crate) struct LaneTarget {
     /// The number of partial sums of an outer loop, the same on every processor. There are as many lanes, several vectors
     /// to hide the latency of an addition; or twice as many, if vectors are wide.
     pub sums: u32,
     /// The same of an innermost loop, whose next steps can begin before these are finished.
     pub inner_sums: u32,
-    /// Innermost loops of few operations have so many times as many.
+    /// The factor by which innermost loops of few operations have more.
     pub parts: u32,
-    /// Whether code is to be short, and the last steps are done one by one: then loops of few steps are left, if that is
-    /// known, and so are loops in others; long ones have half as many lanes.
+    /// Code is to be short, and the last steps are done one by one: loops that are known to have few steps stay as they are,
+    /// and so do loops in others; long ones have half as many lanes.
     pub short: bool,
-    /// Whether vectors have 512 bits.
+    /// Vectors have 512 bits.
     pub wide: bool,
-    /// Whether lanes need not pay.
+    /// Loops run in lanes even where that does not pay: for tests.
     pub eager: bool,
     /// The operations that there is code for.
     pub has: fn(RealOp) -> bool,

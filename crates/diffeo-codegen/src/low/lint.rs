@@ -11,7 +11,7 @@
 use super::assigned::Assigned;
 use super::{
     Address, Binary, Blocks, Compare, Expr, For, LowFunction, LowModule, LowTy, Operand, Raise,
-    Reg, Runtime, Stmt, Unary,
+    Reg, Runtime, Stmt,
 };
 use diffeo_base::deep;
 use diffeo_calculus::prim::{real, TextOp};
@@ -246,15 +246,7 @@ impl<'a> Lint<'a> {
                 result
             }
             Expr::Unary(op, a) => {
-                let (from, to) = match op {
-                    Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Integral(_) => {
-                        (LowTy::Real, LowTy::Real)
-                    }
-                    Unary::ToReal | Unary::FromBits => (LowTy::Int, LowTy::Real),
-                    Unary::ToInt | Unary::Bits => (LowTy::Real, LowTy::Int),
-                    Unary::FromBool => (LowTy::Bool, LowTy::Int),
-                    Unary::Not => (LowTy::Bool, LowTy::Bool),
-                };
+                let (from, to) = op.types();
                 self.operand(a, from);
                 Some(to)
             }

@@ -633,7 +633,7 @@ impl Infer<'_> {
                     "`jet` needs a function whose type is known".to_string(),
                     "annotate the function's parameter and result",
                 ),
-                // Those were reported, or their record was.
+                // Fields were reported, or their record was.
                 Constraint::Field { .. } => continue,
                 Constraint::Done
                 | Constraint::Nest { .. }

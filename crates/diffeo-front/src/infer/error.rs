@@ -1,6 +1,6 @@
 //! The messages of inference: both types or sizes that disagree, where each comes from, what to do.
 
-use super::Infer;
+use super::{Infer, GRADIENTS};
 use crate::display::{mismatch, TypePrinter};
 use crate::types::{Clash, Size, Ty};
 use diffeo_base::{closest, field_name, Diagnostic, Help, Name, Span};
@@ -98,9 +98,6 @@ pub enum Because {
     /// The pattern is for it.
     Pattern,
 }
-
-/// What takes the derivative of its argument.
-pub(super) const DERIVATIVES: [&str; 4] = ["grad", "value_and_grad", "hessian", "jacobian"];
 
 impl Because {
     /// Why the type of the body of a function was expected, if this is why that of the function was.
@@ -255,7 +252,7 @@ impl Infer<'_> {
                 let numbers = matches!(inner, (Ty::Int, Ty::Real) | (Ty::Real, Ty::Int));
                 let whole = matches!(self.db.store.shallow(expected), Ty::Real | Ty::Int);
                 let function = matches!((inner.0, inner.1), (Ty::Fun(_), _));
-                let derivative = name.as_ref().filter(|name| DERIVATIVES.contains(&name.as_str()));
+                let derivative = name.as_ref().filter(|name| GRADIENTS.contains(&name.as_str()));
                 let text = self.db.sources.slice(span);
                 let short = text.len() < 40 && !text.contains('\n');
                 if let (true, true, false, Some(name)) =
@@ -394,12 +391,12 @@ impl Infer<'_> {
         d
     }
 
-    /// Whether a type is that of lists.
+    /// True of the type of lists.
     pub(super) fn is_list(&self, ty: &Ty) -> bool {
         matches!(self.db.store.shallow(ty), Ty::Data(data, _) if Some(data) == self.db.list)
     }
 
-    /// Whether a type is that of the keys of random numbers.
+    /// True of the type of keys of random numbers.
     fn is_key(&self, ty: &Ty) -> bool {
         matches!(ty, Ty::Data(data, _) if self.db.data(*data).known == Some(WellKnown::Key))
     }

@@ -24,6 +24,8 @@ pub use error::Because;
 use error::LoneArgument;
 use lower::most_parts;
 pub use lower::{alias, declared, duplicate_field, mark_function_holders};
+pub use record::MOST_FIELDS;
+pub use special::GRADIENTS;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -68,7 +70,7 @@ pub(super) struct Infer<'a> {
     /// By variable without an annotation, its value.
     values: HashMap<(ModuleId, PatId), ExprId>,
     lone_arguments: Vec<LoneArgument>,
-    /// Where a derivative is taken, what takes it, and by which type.
+    /// Derivatives that are taken: the place, the operator, the type by which.
     derivatives: Vec<(Span, Name, Ty)>,
 }
 

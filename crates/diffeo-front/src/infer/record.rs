@@ -8,8 +8,8 @@ use diffeo_base::{field_name, Diagnostic, Span};
 use diffeo_syntax::ast::{Ident, PatKind};
 use std::collections::{HashMap, HashSet};
 
-/// So many fields of a record are named in a message.
-const MOST_FIELDS: usize = 6;
+/// Maximum number of fields of a record that a message names.
+pub const MOST_FIELDS: usize = 6;
 
 /// A field that is taken of a record.
 struct Taken {

@@ -24,9 +24,9 @@ const DERIVATIVES: [&str; 9] = [
     "all_paths",
 ];
 
-/// The functions of the prelude that take a derivative of their first argument by what that takes.
-const BY_REALS: [&str; 7] =
-    ["grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian", "hvp"];
+/// The functions of the prelude that make a derivative of a function, by what it takes.
+pub const GRADIENTS: [&str; 6] =
+    ["grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian"];
 
 impl Infer<'_> {
     /// `builtin("name", args)`: an operation of Core, typed by the annotations around it.
@@ -86,8 +86,8 @@ impl Infer<'_> {
     pub(super) fn note_derivative(&mut self, def: DefId, span: Span, ty: &Ty) {
         let info = self.db.def(def);
         let of_prelude = Some(info.module) == self.db.prelude;
-        if !of_prelude || !BY_REALS.contains(&info.name.as_str()) || self.db.module(self.module).std
-        {
+        let by_reals = GRADIENTS.contains(&info.name.as_str()) || info.name == "hvp";
+        if !of_prelude || !by_reals || self.db.module(self.module).std {
             return;
         }
         let name = info.name.clone();
@@ -126,7 +126,7 @@ impl Infer<'_> {
                 Ty::Data(data, _) if seen.insert(data) => {
                     let constructors = &self.db.data(data).constructors;
                     let fields = constructors.iter().flat_map(|k| &k.fields);
-                    // What an argument of the type stands for is looked at as that.
+                    // Arguments of the type are parts of the walk themselves.
                     let mut fields = fields.filter(|ty| !matches!(ty, Ty::Param(_)));
                     if fields.any(|ty| deep(|| self.may_hold_real(ty, seen))) {
                         return true;

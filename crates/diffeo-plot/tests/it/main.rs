@@ -234,7 +234,7 @@ fn points_outside_of_a_range_are_counted() {
              is from 1 to 90"
         );
         assert_eq!(told(mark.clone(), 2.0, 80.0), [expected]);
-        // What lies on the ends is in the range, and an end that is not asked for leaves nothing out.
+        // Points on the ends are in the range, and an end that is not asked for leaves nothing out.
         assert!(told(mark.clone(), 1.0, 90.0).is_empty());
         assert!(told(mark.clone(), 1.0, f64::NAN).is_empty());
         assert!(told(mark, f64::NAN, f64::NAN).is_empty());

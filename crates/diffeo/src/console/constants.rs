@@ -40,10 +40,10 @@ struct Key([u64; 2]);
 #[derive(Clone, Default)]
 pub struct Constants {
     known: HashMap<Key, Known>,
-    /// Where a new definition takes the place of an earlier one: the last value of each name, if it was computed, and if
-    /// it was given.
+    /// The last key of each name, of a computed and of a given value, where a new definition takes the place of an earlier
+    /// one: the value of the earlier one is dropped.
     last: Option<HashMap<(Name, bool), Key>>,
-    /// How many were given from elsewhere.
+    /// The number of values that were given from elsewhere.
     given: u64,
 }
 
@@ -51,7 +51,7 @@ pub struct Constants {
 type Run<'r> = dyn FnMut(&Entry, Option<Value>) -> Option<Value> + 'r;
 
 impl Constants {
-    /// Those of a session in which no definition is reached any more that a new one of its name hides.
+    /// The constants of a notebook: a definition that a new one of its name hides is not reached any more.
     pub fn of_one_program() -> Constants {
         Constants { last: Some(HashMap::new()), ..Constants::default() }
     }
@@ -216,7 +216,7 @@ impl Constants {
     }
 }
 
-/// What each constant is known by that an entry point needs, itself too.
+/// The keys of the constants that an entry point needs, and its own.
 fn keys(program: &Program, entry: GlobalId) -> HashMap<GlobalId, Key> {
     let mut shown = Program::clone(program);
     let replace = |shown: &mut Program, id: GlobalId, lit: Lit| {
@@ -247,7 +247,7 @@ fn keys(program: &Program, entry: GlobalId) -> HashMap<GlobalId, Key> {
         let mut second = DefaultHasher::new();
         (first.finish(), parts).hash(&mut second);
         let key = [first.finish(), second.finish()];
-        // Those that need it are known by its key.
+        // Constants that need this one have its key in their texts.
         replace(&mut shown, id, Lit::String(format!("{key:?}").into()));
         keys.insert(id, Key(key));
     }

@@ -1,6 +1,6 @@
 //! Data in a session.
 //!
-//! What comes in is `NAME = FILE:…` or `NAME: TYPE = FILE:…`, as `run --arg` reads values. What goes out is a constant of
+//! In comes `NAME = FILE:…` or `NAME: TYPE = FILE:…`, as `run --arg` reads values. Out goes a constant of
 //! the session, whose value is the data. Without a type, the columns of the file say it: the first of [`CELLS`] that takes
 //! every cell of a column.
 

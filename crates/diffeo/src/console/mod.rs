@@ -1,4 +1,4 @@
-//! What interactive sessions share: `diffeo repl` and the kernel for Jupyter.
+//! Interactive sessions: the commands and constants that `diffeo repl` and the kernel for Jupyter share.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `data.rs` | `:data` |
 //! | `look.rs` | `:look` |
 //!
-//! What comes in is the text of a command; what goes out is text, and messages are given to the host.
+//! In comes the text of a command; out goes text, and messages are given to the host.
 
 mod constants;
 mod data;
@@ -28,11 +28,11 @@ use diffeo_syntax::ast::{ExprKind, Item};
 pub struct Command {
     /// Its name.
     pub name: &'static str,
-    /// What follows it, in brackets if that may be left out.
+    /// Its argument, in brackets if that may be left out.
     pub needs: &'static str,
-    /// What it does.
+    /// Its effect, for `:help`.
     pub what: &'static str,
-    /// Whether notebooks have it.
+    /// True of commands of notebooks; a session has all.
     pub in_notebooks: bool,
 }
 
@@ -111,7 +111,7 @@ pub fn help(has: impl Fn(&Command) -> bool) -> String {
     COMMANDS.iter().filter(|command| has(command)).map(line).collect()
 }
 
-/// What a command asks for is refused; why, the host has been told.
+/// The refusal of a command; the host has been told why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Refused;
 

@@ -185,7 +185,7 @@ pub fn values(parts: &[ExportedValue]) -> Result<Vec<ValueNames>, String> {
     Ok(leaves.values)
 }
 
-/// Whether a value of a type has arrays or lists in it.
+/// True of types with arrays or lists in them.
 fn has_rows(ty: &Type) -> bool {
     match ty {
         Type::Array(..) => true,

@@ -136,7 +136,7 @@ impl Notebook {
         })
     }
 
-    /// What a command says, its text without the colon, and the definition that it adds to the notebook.
+    /// Runs a command, its text without the colon: gives the answer, and the definition that it adds to the notebook.
     ///
     /// # Errors
     /// There is no such command, or what it asks for is refused.

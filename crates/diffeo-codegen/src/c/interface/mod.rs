@@ -31,7 +31,7 @@ pub enum Interface {
 pub struct Unfit {
     /// The number of the function.
     pub number: usize,
-    /// Whether its result is to blame.
+    /// The result is to blame, not a parameter.
     pub in_result: bool,
     /// Why not.
     pub why: String,

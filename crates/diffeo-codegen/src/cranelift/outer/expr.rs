@@ -11,19 +11,6 @@ use diffeo_array::ir::Reduction;
 use diffeo_calculus::prim::{RealOp, Rounding};
 
 impl FunctionTranslator<'_, '_> {
-    /// The type of an operand.
-    fn operand_ty(&self, operand: Operand) -> LowTy {
-        match operand {
-            Operand::Reg(reg) => self.function.registers[reg.0 as usize],
-            Operand::Int(_) => LowTy::Int,
-            Operand::Real(_) => LowTy::Real,
-            Operand::Bool(_) => LowTy::Bool,
-            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => {
-                LowTy::Ptr
-            }
-        }
-    }
-
     fn class(&self, operand: Operand) -> LaneClass {
         self.lanes.as_ref().map_or(LaneClass::Uniform, |lanes| lanes.plan.class(operand))
     }
@@ -187,15 +174,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn lane_unary(&mut self, op: Unary, a: Operand) -> Vec<Value> {
-        let (from, to) = match op {
-            Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Integral(_) => {
-                (LowTy::Real, LowTy::Real)
-            }
-            Unary::ToReal | Unary::FromBits => (LowTy::Int, LowTy::Real),
-            Unary::ToInt | Unary::Bits => (LowTy::Real, LowTy::Int),
-            Unary::FromBool => (LowTy::Bool, LowTy::Int),
-            Unary::Not => (LowTy::Bool, LowTy::Bool),
-        };
+        let (from, to) = op.types();
         let single = match op {
             Unary::ToReal | Unary::ToInt => true,
             Unary::Integral(_) => !self.env.has_rounding,
@@ -266,7 +245,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn lane_compare(&mut self, op: Compare, a: Operand, b: Operand) -> Vec<Value> {
-        let ty = self.operand_ty(a);
+        let ty = a.ty(&self.function.registers);
         let args = [a, b].map(|x| self.wide(x, ty));
         let real = |cc: FloatCC| Ok::<_, IntCC>(cc);
         let cc = match op {

@@ -2,8 +2,8 @@
 
 use super::super::function::{clif_type, trusted, FunctionTranslator};
 use super::super::lanes::unaligned;
-use super::{packed, LaneClass, LanePlan, ROW};
-use crate::low::lanes::Stride;
+use super::{packed, LaneClass, LanePlan};
+use crate::low::lanes::{Stride, ROW};
 use crate::low::{Address, LowTy, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64X2, I64};
@@ -13,7 +13,7 @@ use diffeo_array::ir::Reduction;
 /// An address, as a value and an offset.
 type Place = (Value, i32);
 
-/// Where lanes find their elements.
+/// The places of the elements of the lanes.
 enum Places {
     /// The same for all.
     Same(Place),
@@ -145,7 +145,7 @@ impl FunctionTranslator<'_, '_> {
         guarded
     }
 
-    /// Whether all lanes are here.
+    /// True outside of branches, where all lanes are here.
     fn all_here(&self) -> bool {
         self.lanes.as_ref().is_some_and(|lanes| lanes.mask.is_none())
     }

@@ -9,20 +9,14 @@ mod add;
 mod blocks;
 
 use super::{llvm_type, real, Emitter};
-use crate::low::lanes::{self, LaneClass, LanePlan, LaneTarget, Stride};
+use crate::low::lanes::{self, LaneClass, LanePlan, LaneTarget, Stride, BLOCK, ROW};
 use crate::low::{Address, Binary, Compare, Expr, For, LowTy, Operand, Reg, Runtime, Stmt, Unary};
 use crate::runtime;
 use diffeo_calculus::prim::{RealOp, Rounding};
 use std::fmt::Write;
 use std::rc::Rc;
 
-/// Maximum number of elements of a row that is copied.
-pub(super) const ROW: i64 = 64;
-
-/// Blocks of so many bytes at most are made for all lanes.
-const BLOCK: i64 = 1 << 14;
-
-/// What is done in lanes. There are as many sums on every processor.
+/// Lanes of this back end. The number of sums is the same on every processor, so that digits are.
 pub(super) fn target(wide: bool, eager: bool) -> LaneTarget {
     LaneTarget {
         sums: 16,

@@ -26,7 +26,7 @@ pub struct PassOptions {
     pub program: usize,
     /// The number of statements from which on functions are outlined, if they have parts of a quarter of that.
     pub long: usize,
-    /// Whether loops reuse arrays that each step makes for itself. Cranelift's and LLVM's back ends do so after they have
+    /// Loops reuse arrays that each step makes for itself. Cranelift's and LLVM's back ends do so after they have
     /// planned lanes.
     pub reuse: bool,
 }

@@ -44,7 +44,7 @@ pub(crate) fn reuse(module: &mut LowModule, leave: &dyn Fn(usize, &For) -> bool)
     }
 }
 
-/// Whether there may be anything to do.
+/// True of a module with an array that a loop may make at each step: others are left unread.
 pub(crate) fn applies(module: &LowModule) -> bool {
     module.functions.iter().any(|function| function.body.iter().any(makes_in_loop))
 }
