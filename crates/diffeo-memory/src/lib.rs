@@ -15,6 +15,9 @@ const BATCH: isize = 64 << 10;
 /// The bytes in use, but for what threads have not added yet.
 static IN_USE: AtomicIsize = AtomicIsize::new(0);
 
+/// The largest sum so far.
+static PEAK: AtomicIsize = AtomicIsize::new(0);
+
 /// The sum from which on threads wait that are not free.
 static BOUND: AtomicIsize = AtomicIsize::new(isize::MAX);
 
@@ -58,6 +61,9 @@ fn count(allocated: usize, freed: usize) {
         own.pending.set(if full { 0 } else { pending });
         if full {
             let sum = IN_USE.fetch_add(pending, Ordering::Relaxed) + pending;
+            if pending > 0 {
+                PEAK.fetch_max(sum, Ordering::Relaxed);
+            }
             if pending > 0 && sum > BOUND.load(Ordering::Relaxed) && !own.free.get() {
                 wait();
             }
@@ -93,6 +99,16 @@ pub fn never_wait() {
 pub fn in_use() -> usize {
     let pending = OWN.try_with(|own| own.pending.get()).unwrap_or(0);
     usize::try_from(IN_USE.load(Ordering::Relaxed) + pending).unwrap_or(0)
+}
+
+/// The most bytes that were in use at any time since [`reset_peak`], exact to [`BATCH`] bytes of each thread.
+pub fn peak() -> usize {
+    usize::try_from(PEAK.load(Ordering::Relaxed)).unwrap_or(0).max(in_use())
+}
+
+/// Has [`peak`] begin with what is in use now.
+pub fn reset_peak() {
+    PEAK.store(IN_USE.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
 /// The bytes of the machine's or the container's memory, where they can be known.
@@ -180,5 +196,12 @@ mod tests {
         assert!((in_use() - used).abs_diff(30_000) < 10_000, "{used} {}", in_use());
         drop(grown);
         assert!(in_use().abs_diff(used) < 10_000, "{used} {}", in_use());
+
+        // A block that is gone is in the peak until that begins anew.
+        reset_peak();
+        drop(std::hint::black_box(vec![0u8; 5_000_000]));
+        assert!((4_900_000..5_100_000).contains(&(peak() - used)), "{used} {}", peak());
+        reset_peak();
+        assert!(peak().abs_diff(in_use()) < 100_000, "{} {}", peak(), in_use());
     }
 }

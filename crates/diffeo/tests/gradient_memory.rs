@@ -11,9 +11,8 @@ use costs::{counted, Costs};
 use diffeo::{Engine, HostOptions, Limits, MemoryLimit, Program, Value};
 use diffeo_memory::Counting;
 use kinds::kinds;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 #[global_allocator]
 static MEMORY: Counting = Counting;
@@ -85,29 +84,18 @@ def f(x: Real, n: Int) -> Real =
             let before = diffeo_memory::in_use();
             let options = HostOptions {
                 engine,
-                memory: Some(MemoryLimit { bytes: before + bytes, in_use }),
+                memory: Some(MemoryLimit { bytes: before + bytes, in_use: diffeo_memory::in_use }),
                 trace: Some(Arc::new(move |_| _ = counter.fetch_add(1, Ordering::Relaxed))),
                 ..HostOptions::default()
             };
             let gradient = gradient.with(options).expect("the engine");
             // What compilers take is not of the run.
             gradient.prepare();
-            MOST.store(0, Ordering::Relaxed);
+            diffeo_memory::reset_peak();
             let before = diffeo_memory::in_use();
-            let done = AtomicBool::new(false);
-            let slope: f64 = std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    while !done.load(Ordering::Relaxed) {
-                        in_use();
-                        std::thread::sleep(Duration::from_micros(100));
-                    }
-                });
-                let slope = gradient.call(&argument).expect("a gradient");
-                done.store(true, Ordering::Relaxed);
-                slope
-            });
+            let slope: f64 = gradient.call(&argument).expect("a gradient");
             assert_eq!(lines.load(Ordering::Relaxed), 1);
-            (slope, MOST.load(Ordering::Relaxed).saturating_sub(before))
+            (slope, diffeo_memory::peak().saturating_sub(before))
         };
         let ((whole, most), (cut, least)) = (taken(2 << 30), taken(64 << 20));
         assert_eq!(whole.to_bits(), cut.to_bits());
