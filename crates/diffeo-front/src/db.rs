@@ -119,8 +119,8 @@ pub struct DefInfo {
     pub name: Name,
     /// Where the name stands.
     pub span: Span,
-    /// The definitions it mentions, in order of mention.
-    pub uses: Vec<DefId>,
+    /// The definitions it mentions, in order of mention, once its names are resolved.
+    pub uses: Option<Vec<DefId>>,
     /// Its type, once inferred.
     pub scheme: Option<Rc<Scheme>>,
 }

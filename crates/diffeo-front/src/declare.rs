@@ -188,7 +188,7 @@ fn definitions(db: &mut Db, module: ModuleId) {
             item: i,
             name: name.clone(),
             span: def.name.span,
-            uses: Vec::new(),
+            uses: None,
             scheme: None,
         });
         let m = db.module_mut(module);

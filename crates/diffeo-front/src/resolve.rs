@@ -14,36 +14,46 @@ use diffeo_syntax::ast::{
     Binding, Control, ExprId, ExprKind, Ident, Item, Module, PatId, PatKind, Path, SizeExpr,
     TypeBody, TypeId, TypeKind,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-/// Resolves every definition of a module.
-pub fn resolve(db: &mut Db, module: ModuleId) {
-    let ast = db.module(module).ast.clone();
-    for id in db.module(module).defs.clone() {
-        let def = def_item(&ast, db.def(id).item);
-        let mut cx = Resolver {
-            db,
-            module,
-            ast: ast.clone(),
-            locals: HashMap::new(),
-            undo: Vec::new(),
-            uses: Vec::new(),
-            defining: Vec::new(),
-            differentiated: None,
-        };
-        match def.param {
-            Some(param) => cx.function(param, def.ret, def.body),
-            None => {
-                if let Some(ret) = def.ret {
-                    cx.free_sizes(ret, PatId::new(u32::MAX as usize));
-                }
-                cx.expr(def.body);
-            }
+/// Resolves definitions and all that they lead to, each once.
+pub fn resolve(db: &mut Db, roots: impl IntoIterator<Item = DefId>) {
+    let mut pending: VecDeque<DefId> = roots.into_iter().collect();
+    while let Some(id) = pending.pop_front() {
+        if db.def(id).uses.is_none() {
+            let uses = resolve_definition(db, id);
+            pending.extend(&uses);
+            db.defs[id.0 as usize].uses = Some(uses);
         }
-        let uses = cx.uses;
-        db.defs[id.0 as usize].uses = uses;
     }
+}
+
+/// Resolves one definition; gives those that it mentions.
+fn resolve_definition(db: &mut Db, id: DefId) -> Vec<DefId> {
+    let module = db.def(id).module;
+    let ast = db.module(module).ast.clone();
+    let def = def_item(&ast, db.def(id).item);
+    let mut cx = Resolver {
+        db,
+        module,
+        ast: ast.clone(),
+        locals: HashMap::new(),
+        undo: Vec::new(),
+        uses: Vec::new(),
+        defining: Vec::new(),
+        differentiated: None,
+    };
+    match def.param {
+        Some(param) => cx.function(param, def.ret, def.body),
+        None => {
+            if let Some(ret) = def.ret {
+                cx.free_sizes(ret, PatId::new(u32::MAX as usize));
+            }
+            cx.expr(def.body);
+        }
+    }
+    cx.uses
 }
 
 #[derive(Clone)]

@@ -19,7 +19,7 @@ use diffeo_base::{closest, deep, Diagnostic, FileId, Help, Name, SourceMap, Span
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::{Program, Ty};
 use diffeo_syntax::ast::{self, Item};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -38,7 +38,10 @@ pub struct Session {
     overlays: HashMap<PathBuf, String>,
     /// The modules whose imports are being loaded.
     loading: Vec<ModuleId>,
-    checked: usize,
+    /// The modules that are checked whole. Of the library's others, only definitions that these lead to are.
+    whole: HashSet<ModuleId>,
+    /// Those that are to be checked next.
+    unchecked: Vec<ModuleId>,
     /// The syntax errors so far.
     syntax: Vec<Diagnostic>,
 }
@@ -137,10 +140,11 @@ impl Session {
             library,
             overlays: HashMap::new(),
             loading: Vec::new(),
-            checked: 0,
+            whole: HashSet::new(),
+            unchecked: Vec::new(),
             syntax: Vec::new(),
         };
-        session.library(&Name::new("prelude"));
+        session.library_module("prelude");
         session.check();
         session
     }
@@ -272,8 +276,9 @@ impl Session {
         if let Some(path) = &path {
             self.by_path.insert(path.clone(), id);
         }
-        if std {
-            self.std.insert(Name::new(name), id);
+        match std {
+            true => drop(self.std.insert(Name::new(name), id)),
+            false => self.check_whole(id),
         }
         self.loading.push(id);
         for item in &ast.items {
@@ -371,20 +376,27 @@ impl Session {
         self.check_rules();
     }
 
+    /// Has all definitions of a module be checked.
+    fn check_whole(&mut self, module: ModuleId) {
+        if self.whole.insert(module) {
+            self.unchecked.push(module);
+        }
+    }
+
     fn check_modules(&mut self) {
-        let new: Vec<ModuleId> =
-            (self.checked..self.db.modules.len()).map(|i| ModuleId(i as u32)).collect();
-        for id in &new {
-            resolve::resolve(&mut self.db, *id);
-        }
+        let new = std::mem::take(&mut self.unchecked);
+        // What a module imports by name is shown with its type, used or not.
+        let roots: Vec<DefId> = new
+            .iter()
+            .map(|id| self.db.module(*id))
+            .flat_map(|m| m.defs.iter().chain(m.scope.values.values().map(|(def, _)| def)))
+            .copied()
+            .collect();
+        resolve::resolve(&mut self.db, roots);
         infer::infer(&mut self.db);
-        let sound = !self.has_errors();
-        for id in &new {
-            if sound {
-                exhaustive::check(&mut self.db, *id);
-            }
+        if !self.has_errors() {
+            new.iter().for_each(|id| exhaustive::check(&mut self.db, *id));
         }
-        self.checked = self.db.modules.len();
         self.silence();
     }
 
@@ -725,9 +737,11 @@ impl Session {
         .collect()
     }
 
-    /// The module of the standard library with this name.
+    /// The module of the standard library with this name, to be checked whole: all its definitions have types then.
     pub fn library_module(&mut self, name: &str) -> Option<ModuleId> {
-        self.library(&Name::new(name))
+        let module = self.library(&Name::new(name))?;
+        self.check_whole(module);
+        Some(module)
     }
 }
 

@@ -29,10 +29,11 @@ pub use special::GRADIENTS;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Infers every definition that has no type yet.
+/// Infers every definition that is resolved and has no type yet.
 pub fn infer(db: &mut Db) {
     for group in groups(db) {
-        if group.iter().any(|d| db.def(*d).scheme.is_none()) {
+        let due = |def: &DefId| db.def(*def).uses.is_some() && db.def(*def).scheme.is_none();
+        if group.iter().any(due) {
             infer_group(db, &group);
         }
     }
@@ -40,7 +41,10 @@ pub fn infer(db: &mut Db) {
 
 /// The definitions in groups that mention each other, each group after those that it mentions.
 fn groups(db: &Db) -> Vec<Vec<DefId>> {
-    let mention = |def: usize, i: usize| db.defs[def].uses.get(i).map(|used| used.0 as usize);
+    let mention = |def: usize, i: usize| {
+        let uses = db.defs[def].uses.as_ref()?;
+        uses.get(i).map(|used| used.0 as usize)
+    };
     let mut groups = Components::new(db.defs.len(), mention).members;
     groups.iter_mut().for_each(|group| group.sort_unstable());
     let ids = |group: Vec<usize>| group.into_iter().map(|def| DefId(def as u32)).collect();

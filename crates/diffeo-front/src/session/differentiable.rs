@@ -174,7 +174,7 @@ impl Session {
             return *id;
         }
         let id = self.module(MODULE, "std/modes.deo", MODES.to_string(), None, true);
-        self.std.insert(key, id);
+        self.check_whole(id);
         self.check();
         id
     }

@@ -104,15 +104,14 @@ impl Session {
         checked
     }
 
-    /// Loads and checks the modules of the library that a text imports, once for all copies made afterwards. Imports are
-    /// found by their lines: the text may be wrong anywhere else.
+    /// Loads and checks whole modules of the library that a text imports, once for all copies made afterwards. Imports
+    /// are found by their lines: the text may be wrong anywhere else.
     pub fn preload(&mut self, text: &str) {
-        let before = self.db.modules.len();
         for rest in text.lines().filter_map(|line| line.strip_prefix("import ")) {
             let name = rest.trim_start().split(|c: char| !c.is_alphanumeric() && c != '_').next();
-            self.library(&Name::new(name.unwrap_or_default()));
+            self.library_module(name.unwrap_or_default());
         }
-        if self.db.modules.len() > before {
+        if !self.unchecked.is_empty() {
             self.check();
         }
     }
@@ -151,7 +150,7 @@ impl Session {
             let scope = &self.db.module(id).scope;
             let known = scope.modules.contains_key(*name) || scope.values.contains_key(*name);
             if !known && text.contains(&format!("{name}.")) {
-                if let Some(module) = self.library_module(name) {
+                if let Some(module) = self.library(&Name::new(name)) {
                     let modules = &mut self.db.module_mut(id).scope.modules;
                     modules.insert(Name::new(name), module);
                 }
@@ -171,7 +170,7 @@ impl Session {
                 if module.scope.values.contains_key(*name) || !text.contains(name) {
                     continue;
                 }
-                let from = self.library_module(from);
+                let from = self.library(&Name::new(from));
                 let found = from.and_then(|from| self.db.module(from).scope.values.get(*name));
                 if let Some(found) = found.copied() {
                     self.db.module_mut(id).scope.values.insert(Name::new(name), found);

@@ -43,6 +43,7 @@ impl Session {
         self.db.unseen_rules = uses.into_iter().filter(unseen).collect();
         if !self.db.unseen_rules.is_empty() && self.db.rule_checks.is_none() {
             let id = self.module(MODULE, "std/rules.deo", CHECKS.to_string(), None, true);
+            self.check_whole(id);
             self.db.rule_checks = Some(id);
             self.check_modules();
         }

@@ -4,4 +4,5 @@
 
 mod corpus;
 mod messages;
+mod reached;
 mod rules;
