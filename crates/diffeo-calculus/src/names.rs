@@ -329,6 +329,7 @@ mod tests {
         let sizes = SizePattern {
             names: vec!["n".into(), "m".into(), "let".into()],
             given: 1,
+            parts: vec!["x".into(), "let".into()],
             shape: SizeShape::Array(SizeRef::Name(2), Box::new(SizeShape::Any)),
         };
         let mut all = listed_prims(ty);

@@ -507,11 +507,17 @@ impl<'p> CorePrinter<'p> {
         self.arguments(args);
     }
 
-    /// `{n, m}, 1, [n][m]_, `
+    /// `{n, m}, 1: {x}, [n][m]_, `
     fn size_pattern(&mut self, pattern: &SizePattern) {
         let names = Names::new(pattern.names.iter().cloned());
         self.list(("{", "}"), 0..pattern.names.len(), |p, i| p.text(names.label(i)));
-        self.text(format!(", {}, ", pattern.given));
+        self.text(format!(", {}", pattern.given));
+        if !pattern.parts.is_empty() {
+            let parts = Names::new(pattern.parts.iter().cloned());
+            self.text(": ");
+            self.list(("{", "}"), 0..pattern.parts.len(), |p, i| p.text(parts.label(i)));
+        }
+        self.text(", ");
         self.shape(&pattern.shape, &names);
         self.text(", ");
     }

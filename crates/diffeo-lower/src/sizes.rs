@@ -7,7 +7,6 @@
 use super::sym::Sym;
 use super::Lower;
 use diffeo_array::ir::{Atom, Carried, FlatTy, Op, SiteId};
-use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, SizePattern, SizeRef, SizeShape};
 use diffeo_calculus::Ty;
 
@@ -31,6 +30,8 @@ impl KnownSize {
 
 struct SizeMatch<'s> {
     pattern: &'s SizePattern,
+    /// The component of the value that is being looked at.
+    part: usize,
     bound: Vec<KnownSize>,
     at: SiteId,
 }
@@ -51,8 +52,20 @@ impl<'p> Lower<'p> {
                 *bound = KnownSize::Yes(atom);
             }
         }
-        let mut sizes = SizeMatch { pattern, bound, at };
-        self.find(&mut sizes, &pattern.shape, ty, value);
+        let mut sizes = SizeMatch { pattern, part: 0, bound, at };
+        match &pattern.shape {
+            SizeShape::Tuple(shapes) => {
+                let types = ty.components().unwrap_or_default();
+                for (part, (shape, ty)) in shapes.iter().zip(&types).enumerate() {
+                    if !is_any(shape) {
+                        let component = self.component(value, part, at);
+                        sizes.part = part;
+                        self.find(&mut sizes, shape, ty, &component);
+                    }
+                }
+            }
+            shape => self.find(&mut sizes, shape, ty, value),
+        }
         let given = pattern.given.min(pattern.names.len());
         let mut found: Vec<Sym> = Vec::new();
         for bound in &sizes.bound[given..] {
@@ -94,11 +107,11 @@ impl<'p> Lower<'p> {
                     return;
                 }
                 let (data, args) = (*data, args.clone());
-                let (pattern, at) = (sizes.pattern, sizes.at);
+                let SizeMatch { pattern, part, at, .. } = *sizes;
                 let before = sizes.bound.clone();
                 let types = vec![FlatTy::Int; before.len()];
                 let known = self.switch(value, at, &types, &mut |cx, tag, fields| {
-                    let mut inner = SizeMatch { pattern, bound: before.clone(), at };
+                    let mut inner = SizeMatch { pattern, part, bound: before.clone(), at };
                     let types = cx.program.datas[data.0 as usize].fields(tag, &args);
                     if let Some(shapes) = constructors.get(tag as usize) {
                         for ((shape, ty), field) in shapes.iter().zip(&types).zip(&fields) {
@@ -167,8 +180,8 @@ impl<'p> Lower<'p> {
                     })
                     .collect();
                 self.f.builder.open();
-                let mut inner =
-                    SizeMatch { pattern: sizes.pattern, bound: sizes.bound.clone(), at };
+                let SizeMatch { pattern, part, .. } = *sizes;
+                let mut inner = SizeMatch { pattern, part, bound: sizes.bound.clone(), at };
                 after(&mut inner.bound, carried.iter().map(|c| Atom::Var(c.param)).collect());
                 let element = self.get(ty, &flat, &Atom::Var(index), at);
                 self.find(&mut inner, shape, ty, &element);
@@ -185,35 +198,31 @@ impl<'p> Lower<'p> {
     /// A size was found; -1 if it is not `determined`.
     fn size(&mut self, sizes: &mut SizeMatch<'_>, size: SizeRef, found: Atom, determined: bool) {
         let at = sizes.at;
-        let (what, expected) = match size {
+        let expected = match size {
             SizeRef::Any => return,
-            SizeRef::Literal(n) => (format!("the size {n} of a type"), Atom::Int(n as i64)),
-            SizeRef::Name(i) => {
-                let what = format!("the size `{}`", sizes.pattern.names[i]);
-                match sizes.bound[i].clone() {
-                    KnownSize::Yes(atom) => (what, atom),
-                    KnownSize::No => {
-                        sizes.bound[i] = if determined {
-                            KnownSize::Yes(found)
-                        } else {
-                            KnownSize::Perhaps(found)
-                        };
-                        return;
-                    }
-                    KnownSize::Perhaps(atom) => {
-                        let open = self.compare(Comparison::Lt, atom.clone(), Atom::Int(0), at);
-                        let expected = self.one(at, Op::Select(open, found.clone(), atom));
-                        sizes.bound[i] = match determined {
-                            true => KnownSize::Yes(expected.clone()),
-                            false => KnownSize::Perhaps(expected.clone()),
-                        };
-                        (what, expected)
-                    }
+            SizeRef::Literal(n) => Atom::Int(n as i64),
+            SizeRef::Name(i) => match sizes.bound[i].clone() {
+                KnownSize::Yes(atom) => atom,
+                KnownSize::No => {
+                    sizes.bound[i] = match determined {
+                        true => KnownSize::Yes(found),
+                        false => KnownSize::Perhaps(found),
+                    };
+                    return;
                 }
-            }
+                KnownSize::Perhaps(atom) => {
+                    let open = self.compare(Comparison::Lt, atom.clone(), Atom::Int(0), at);
+                    let expected = self.one(at, Op::Select(open, found.clone(), atom));
+                    sizes.bound[i] = match determined {
+                        true => KnownSize::Yes(expected.clone()),
+                        false => KnownSize::Perhaps(expected.clone()),
+                    };
+                    expected
+                }
+            },
         };
         let found = if determined { found } else { self.or(found, expected.clone(), at) };
-        let what = Name::from(what);
+        let what = sizes.pattern.contradicted(size, sizes.part);
         self.ops(at, Op::Check(diffeo_array::ir::Check::Size { what, expected, found }));
     }
 }

@@ -200,7 +200,8 @@ pub fn in_term(e: &Term) -> Vec<CoverageRow> {
 
 /// The rows of all operations and derivative terms.
 pub fn operations() -> Vec<CoverageRow> {
-    let pattern = SizePattern { names: Vec::new(), given: 0, shape: SizeShape::Any };
+    let (names, parts, shape) = (Vec::new(), Vec::new(), SizeShape::Any);
+    let pattern = SizePattern { names, given: 0, parts, shape };
     let lift = Lift { what: Lifting::Captures, systems: Vec::new(), from: Ty::Unit, to: Ty::Bool };
     let mut prims = listed_prims(&Ty::Real);
     prims.extend(RealOp::ALL.iter().map(|op| Prim::Real(*op)));

@@ -132,7 +132,7 @@ fn sizes(
         shape = split::shape(w, &shape, &array);
     }
     let names: Vec<Name> = (0..count).map(|i| Name::from(format!("n{i}"))).collect();
-    let pattern = SizePattern { names, given: 0, shape };
+    let pattern = SizePattern { names, given: 0, parts: Vec::new(), shape };
     let translated = polytypic::at(w, &system.cloned(), &array);
     let types = vec![Ty::Int; count];
     let found = w.binder("sizes", Ty::tuple(types.clone()));

@@ -322,10 +322,14 @@ impl CoreParser<'_> {
         let names = Names::new(list.iter().cloned());
         self.expect(",");
         let given = self.number();
+        let parts = match self.eat(":") {
+            true => self.list("{", "}", |p| p.numbered_name().0),
+            false => Vec::new(),
+        };
         self.expect(",");
         let shape = self.shape(&names);
         self.expect(",");
-        SizePattern { names: list, given, shape }
+        SizePattern { names: list, given, parts, shape }
     }
 
     fn shape(&mut self, names: &Names) -> SizeShape {
@@ -340,7 +344,10 @@ impl CoreParser<'_> {
                 let fields = |p: &mut Self| p.list("(", ")", |p| p.shape(names));
                 return SizeShape::Data(self.list("{", "}", fields));
             }
-            self.expect("[");
+            if !self.eat("[") {
+                self.fail("expected the sizes of a value");
+                return SizeShape::Any;
+            }
             let size = match self.peek() {
                 CoreToken::Number(_) => SizeRef::Literal(self.number()),
                 CoreToken::Name(..) => {

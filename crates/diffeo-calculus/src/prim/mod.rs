@@ -347,8 +347,34 @@ pub struct SizePattern {
     pub names: Vec<Name>,
     /// How many of them are arguments.
     pub given: usize,
+    /// The names of the components of the value, if it is a tuple of such, or of the value: for messages.
+    pub parts: Vec<Name>,
     /// Where they stand.
     pub shape: SizeShape,
+}
+
+impl SizePattern {
+    /// A size that the part of this number contradicts, in words.
+    pub fn contradicted(&self, size: SizeRef, part: usize) -> Name {
+        let SizeRef::Name(i) = size else {
+            return match size {
+                SizeRef::Literal(n) => format!("the size {n} of a type").into(),
+                SizeRef::Any | SizeRef::Name(_) => "a size".into(),
+            };
+        };
+        let size = format!("the size `{}`", self.names[i]);
+        let first = match &self.shape {
+            _ if i < self.given => None,
+            SizeShape::Tuple(parts) => parts.iter().position(|shape| shape.names(i)),
+            SizeShape::Any | SizeShape::Array(..) | SizeShape::Data(_) => None,
+        };
+        let first = first.filter(|first| *first != part).and_then(|first| self.parts.get(first));
+        match (first, self.parts.get(part)) {
+            (Some(first), Some(part)) => format!("{size} of `{first}` and of `{part}`").into(),
+            (None, Some(part)) => format!("{size} of `{part}`").into(),
+            (_, None) => size.into(),
+        }
+    }
 }
 
 /// The part of a type that a [`SizePattern`] looks at.
@@ -362,6 +388,18 @@ pub enum SizeShape {
     Tuple(Vec<SizeShape>),
     /// A variant: the shapes of the fields of each constructor (recursive occurrences are `Any`).
     Data(Vec<Vec<SizeShape>>),
+}
+
+impl SizeShape {
+    /// Whether the size of this number stands in it.
+    fn names(&self, i: usize) -> bool {
+        match self {
+            SizeShape::Any => false,
+            SizeShape::Array(size, rows) => *size == SizeRef::Name(i) || rows.names(i),
+            SizeShape::Tuple(parts) => parts.iter().any(|part| part.names(i)),
+            SizeShape::Data(constructors) => constructors.iter().flatten().any(|f| f.names(i)),
+        }
+    }
 }
 
 /// A size in a [`SizeShape`].

@@ -324,6 +324,7 @@ fn sizes_of_a_tuple_do_not_make_it() {
     let pattern = || SizePattern {
         names: vec!["n".into()],
         given: 0,
+        parts: Vec::new(),
         shape: SizeShape::Tuple(vec![shape(), shape()]),
     };
     let ty = tuple_ty(&pair);

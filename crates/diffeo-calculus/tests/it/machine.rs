@@ -534,7 +534,8 @@ fn arguments_are_evaluated_from_left_to_right() {
 }
 
 fn size_pattern(names: &[&str], given: usize, shape: SizeShape) -> SizePattern {
-    SizePattern { names: names.iter().map(|n| Name::new(n)).collect(), given, shape }
+    let names = names.iter().map(|n| Name::new(n)).collect();
+    SizePattern { names, given, parts: Vec::new(), shape }
 }
 
 #[test]

@@ -143,6 +143,7 @@ fn errors_say_where_they_are() {
             "no definition is called `a`, or several are",
         ),
         ("def a.1 : Real = 1.0", (1, 5), "no definition is called `a`"),
+        ("def a : Int = #sizes[{n}, 0, n, Int](1)", (1, 30), "expected the sizes of a value"),
         ("data D = A(D) def a : D = con D.B()", (1, 33), "no constructor is called `B`"),
         ("", (0, 0), ""),
     ] {
@@ -386,8 +387,9 @@ impl TextGenerator {
             _ => {
                 let names = self.many(Self::name);
                 let shape = self.shape(names.len());
-                let given = self.below(3);
-                Prim::Sizes(std::rc::Rc::new(SizePattern { names, given, shape }), self.ty())
+                let (given, parts) = (self.below(3), self.many(Self::name));
+                let pattern = SizePattern { names, given, parts, shape };
+                Prim::Sizes(std::rc::Rc::new(pattern), self.ty())
             }
         }
     }

@@ -153,12 +153,16 @@ impl Body<'_, '_> {
             return;
         }
         // Only the components that matter, so that the argument itself need not be built.
+        let mut parts = self.part_names(owner, &value.ty);
         let (shape, arg, ty) = match (shape, &value.ty.components()) {
-            (SizeShape::Tuple(parts), Some(types)) => {
-                let mut relevant: Vec<(SizeShape, Term, Ty)> = parts
+            (SizeShape::Tuple(shapes), Some(types)) => {
+                let matters: Vec<bool> = shapes.iter().map(|s| *s != SizeShape::Any).collect();
+                let mut place = matters.iter();
+                parts.retain(|_| place.next() == Some(&true));
+                let mut relevant: Vec<(SizeShape, Term, Ty)> = shapes
                     .into_iter()
                     .enumerate()
-                    .filter(|(_, s)| *s != SizeShape::Any)
+                    .filter(|(i, _)| matters[*i])
                     .map(|(i, s)| {
                         let part = TermKind::Proj(value.ty.clone(), i, Box::new(var(value, span)));
                         (s, Term::new(part, span), types[i].clone())
@@ -177,7 +181,7 @@ impl Body<'_, '_> {
             (shape, _) => (shape, var(value, span), value.ty.clone()),
         };
         let names = given.iter().chain(&new).map(|(n, _)| n.clone()).collect();
-        let pattern = SizePattern { names, given: given.len(), shape };
+        let pattern = SizePattern { names, given: given.len(), parts, shape };
         let args = std::iter::once(arg).chain(given.iter().map(|(_, b)| var(b, span))).collect();
         let prim = Term::new(TermKind::Prim(Prim::Sizes(Rc::new(pattern), ty), args), span);
         match new.as_slice() {
@@ -195,6 +199,37 @@ impl Body<'_, '_> {
                     bindings.push((binder.clone(), Term::new(part, span)));
                 }
             }
+        }
+    }
+
+    /// The names of what a pattern matches: of the components of a tuple or record, if all have names, or of the whole.
+    fn part_names(&self, pat: PatId, ty: &Ty) -> Vec<Name> {
+        let pats = &self.ast.pats;
+        let plain = |mut pat: PatId| {
+            while let PatKind::Annot(inner, _) = &pats[pat].kind {
+                pat = *inner;
+            }
+            pat
+        };
+        let variable = |pat: &PatId| match &pats[plain(*pat)].kind {
+            PatKind::Var(name) => Some(name.clone()),
+            _ => None,
+        };
+        let of = variable(&pat);
+        match (&pats[plain(pat)].kind, ty) {
+            (PatKind::Tuple(pats), _) => {
+                let names: Option<Vec<Name>> = pats.iter().map(variable).collect();
+                names.unwrap_or_default()
+            }
+            (_, Ty::Record(fields)) => {
+                let field = |name: &Name| match &of {
+                    Some(of) => format!("{of}.{name}").into(),
+                    None => name.clone(),
+                };
+                fields.iter().map(|(name, _)| field(name)).collect()
+            }
+            (_, Ty::Tuple(_)) => Vec::new(),
+            _ => of.into_iter().collect(),
         }
     }
 
@@ -245,7 +280,7 @@ impl Body<'_, '_> {
         let ret_span = self.ast.types[ret].span;
         let result = self.cx.binder("result", ty.clone());
         let names = given.iter().map(|(n, _)| n.clone()).collect();
-        let pattern = SizePattern { names, given: given.len(), shape };
+        let pattern = SizePattern { names, given: given.len(), parts: Vec::new(), shape };
         let args = std::iter::once(var(&result, span))
             .chain(given.iter().map(|(_, b)| var(b, span)))
             .collect();

@@ -5,11 +5,12 @@ use crate::eval::code::{SizesCall, SizesTree};
 use crate::eval::error::ErrorKind;
 use crate::prim::{SizePattern, SizeRef, SizeShape};
 use crate::value::Value;
-use diffeo_base::Name;
 use smallvec::SmallVec;
 
 struct SizeMatcher<'s> {
     pattern: &'s SizePattern,
+    /// The component of the value that is being looked at.
+    part: usize,
     bound: SmallVec<[Option<i64>; 4]>,
     operations: &'s mut u64,
 }
@@ -29,8 +30,23 @@ pub fn sizes(
             *bound = Some(*n);
         }
     }
-    let mut sizes = SizeMatcher { pattern, bound, operations };
-    sizes.tree(&pattern.shape, &call.tree, operands)?;
+    let mut sizes = SizeMatcher { pattern, part: 0, bound, operations };
+    match (&call.tree, &pattern.shape) {
+        (SizesTree::Tuple(trees), SizeShape::Tuple(shapes)) => {
+            for (part, (tree, shape)) in trees.iter().zip(shapes).enumerate() {
+                sizes.part = part;
+                sizes.tree(shape, tree, operands)?;
+            }
+        }
+        (SizesTree::Operand(i), SizeShape::Tuple(shapes)) => {
+            let fields = operands[*i as usize].fields();
+            for (part, (shape, field)) in shapes.iter().zip(fields).enumerate() {
+                sizes.part = part;
+                sizes.value(shape, field)?;
+            }
+        }
+        (tree, shape) => sizes.tree(shape, tree, operands)?,
+    }
     Ok(sizes.bound[given..].iter().map(|size| size.unwrap_or(0)).collect())
 }
 
@@ -104,11 +120,11 @@ impl SizeMatcher<'_> {
     }
 
     fn size(&mut self, size: SizeRef, found: usize) -> Result<(), ErrorKind> {
-        let (what, expected) = match size {
+        let expected = match size {
             SizeRef::Any => return Ok(()),
-            SizeRef::Literal(n) => (None, n as i64),
+            SizeRef::Literal(n) => n as i64,
             SizeRef::Name(i) => match self.bound[i] {
-                Some(n) => (Some(i), n),
+                Some(n) => n,
                 None => {
                     self.bound[i] = Some(found as i64);
                     return Ok(());
@@ -118,11 +134,8 @@ impl SizeMatcher<'_> {
         if expected == found as i64 {
             return Ok(());
         }
-        let what = match what {
-            Some(i) => format!("the size `{}`", self.pattern.names[i]),
-            None => format!("the size {expected} of a type"),
-        };
+        let what = self.pattern.contradicted(size, self.part);
         let expected = usize::try_from(expected).unwrap_or(0);
-        Err(ErrorKind::SizeMismatch { what: Name::from(what), expected, found })
+        Err(ErrorKind::SizeMismatch { what, expected, found })
     }
 }

@@ -230,6 +230,7 @@ impl Generator<'_> {
                 let pattern = SizePattern {
                     names: vec![Name::new("n")],
                     given: 0,
+                    parts: Vec::new(),
                     shape: SizeShape::Array(SizeRef::Name(0), Box::new(SizeShape::Any)),
                 };
                 let ty = Ty::array(self.ty(1));
