@@ -190,6 +190,7 @@ const TABLE: &[(Role, &[&str], &str)] = &[
     (Value, &["str", "string", "to_string", "toString", "string_of_int", "string_of_float", "repr", "format"], "`show(x)` makes a String of a value"),
     (Value, &["bool"], "a comparison makes a Bool: `x != 0`"),
     (Value, &["range", "irange"], RANGE),
+    (Value, &["slice"], "a part of an array is `xs[a..b]`; for Strings put `import text (slice)` at the start of the file"),
     (Value, &["arange"], "`iota(n)` is the array of 0 to n - 1, `linspace(a, b, n)` are n Reals from a to b; `for i < n` counts by itself"),
     (Value, &["fold", "foldl'", "inject", "accumulate"], FOLDS),
     (Value, &["mod", "fmod", "rem", "remainder", "modulo"], "the remainder is `a % b`"),

@@ -40,7 +40,7 @@ impl Parser<'_> {
         if !self.at(TokenKind::Underscore)
             || !matches!(self.next_kind(), TokenKind::Comma | TokenKind::RParen)
         {
-            return self.expr();
+            return self.element();
         }
         let start = self.start();
         let kind = match *hole {
@@ -58,6 +58,29 @@ impl Parser<'_> {
         };
         self.bump();
         self.expr_node(start, kind)
+    }
+
+    /// An expression in parentheses; where it is a comprehension, that lacks brackets.
+    fn element(&mut self) -> ExprId {
+        let (start, span) = (self.start(), self.span());
+        let body = self.expr();
+        if !self.at(TokenKind::For) {
+            return body;
+        }
+        let word = self.span();
+        self.bump();
+        let clause = self.clause();
+        let clauses = vec![self.condition(clause)];
+        let comprehension = self.expr_node(start, ExprKind::Comprehension { body, clauses });
+        let all = span.to(self.module.exprs[comprehension].span);
+        let written = self.text.get(all.start as usize..all.end as usize).unwrap_or_default();
+        let help = match written.len() < 60 && !written.contains('\n') {
+            true => format!("write `[{written}]`"),
+            false => "put `[` before the element and `]` behind the clauses".to_string(),
+        };
+        let message = "a comprehension stands in brackets";
+        self.report(Diagnostic::error("syntax", word, message).help(help));
+        comprehension
     }
 
     /// `base[i, j]`, `base[lo..hi]`.
@@ -106,7 +129,7 @@ impl Parser<'_> {
             return self.expr_node(start, ExprKind::Unit);
         }
         let mut parts = Vec::new();
-        self.elements(&opener, |p| parts.push(p.expr()));
+        self.elements(&opener, |p| parts.push(p.element()));
         if parts.is_empty() {
             self.unexpected_with("an expression", |d| {
                 d.label(opener.span, "in the parentheses opened here")
