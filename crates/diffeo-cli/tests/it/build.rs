@@ -335,7 +335,8 @@ def flat((a, b): (Real, Real), m: [2][k]Real, up: Bool, k3: Int) -> [k]Real =
 
 #[test]
 fn entries_have_derivatives_of_their_own() {
-    let folder = Folder::new().with("model.deo", MODEL);
+    let ints = "def double(n: Int) -> Int = 2 * n\ndef half(n: Int, x: Real) -> Real = x / real(n)";
+    let folder = Folder::new().with("model.deo", MODEL).with("ints.deo", ints);
     let mut build = vec!["build", "model.deo", "-o", "lib", "--no-compile"];
     for entry in ["line", "line:gradient(p)", "line:vjp(p, sd)", "flat:jvp", "line:jet:1,2"] {
         build.extend(["--entry", entry]);
@@ -364,6 +365,14 @@ fn entries_have_derivatives_of_their_own() {
     ] {
         let done = folder.run(&["build", "model.deo", "-o", "none", "--entry", entry]);
         assert!(done.status == code && done.err.contains(why), "{entry}: {}", done.err);
+    }
+    for (entry, why) in [
+        ("double:vjp", "`double` has no derivative: there is no Real in what it gives"),
+        ("half:jvp(n)", "`half` has no derivative: there is no Real in its parameter `n`"),
+        ("half:gradient(x, n)", "there is no Real in its parameter `n`"),
+    ] {
+        let done = folder.run(&["build", "ints.deo", "-o", "none", "--entry", entry]);
+        assert!(done.status == 1 && done.err.contains(why), "{entry}: {}", done.err);
     }
 }
 

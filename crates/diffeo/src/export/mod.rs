@@ -16,6 +16,7 @@ use crate::SourceMap;
 use diffeo_base::{closest, Diagnostic, Help, Span};
 use diffeo_calculus::outside::{asked, derivative_by};
 use diffeo_calculus::term::GlobalId;
+use diffeo_calculus::typing::mentions_real;
 use diffeo_calculus::{Program, Ty};
 use diffeo_codegen::c::library::library;
 use diffeo_front::Entry;
@@ -209,9 +210,14 @@ impl Exports<'_> {
 fn derived(wanted: &ExportRequest, what: &Derivative) -> Result<LibraryFunction, Box<Diagnostic>> {
     let function = LibraryFunction::of(&wanted.entry);
     match what {
-        Derivative::All(what) => function.derivative(*what).ok_or_else(|| without(wanted, *what)),
+        Derivative::All(what) => {
+            let derivative = function.derivative(*what).ok_or_else(|| without(wanted, *what))?;
+            has_reals(wanted, told(*what), &[])?;
+            Ok(derivative)
+        }
         Derivative::By(what, names) => {
             let places = places(wanted, names)?;
+            has_reals(wanted, "derivative", &places)?;
             let all = match what {
                 By::Gradient | By::ValueAndGradient => Asked::Gradient,
                 By::Vjp => Asked::Pullback,
@@ -281,6 +287,34 @@ fn places(wanted: &ExportRequest, names: &[String]) -> Result<Vec<usize>, Box<Di
         })
     };
     names.iter().map(place).collect()
+}
+
+/// Refuses a derivative where there is no Real: in what a function gives, or takes, by these of its parameters alone if
+/// there are any.
+fn has_reals(wanted: &ExportRequest, what: &str, places: &[usize]) -> Result<(), Box<Diagnostic>> {
+    let Entry { name, interface, span, ty, program, .. } = &wanted.entry;
+    let Ty::Fun(sides) = ty else { return Ok(()) };
+    let differentiable = |ty: &Ty| mentions_real(ty, program);
+    let lacks = |place: &&usize| match &sides.0 {
+        Ty::Tuple(parts) if interface.parameters.len() > 1 => {
+            !parts.get(**place).is_some_and(differentiable)
+        }
+        one => !differentiable(one),
+    };
+    let parameter = |place: &usize| interface.parameters.get(*place).cloned().flatten();
+    let lacking = if !differentiable(&sides.1) {
+        "what it gives".to_string()
+    } else if !differentiable(&sides.0) {
+        "what it takes".to_string()
+    } else if let Some(name) = places.iter().find(lacks).and_then(parameter) {
+        format!("its parameter `{name}`")
+    } else {
+        return Ok(());
+    };
+    let message = format!("`{name}` has no {what}: there is no Real in {lacking}");
+    Err(Box::new(
+        Diagnostic::error("not-for-c", *span, message).note(format!("it is {}", interface.text)),
+    ))
 }
 
 fn without(wanted: &ExportRequest, what: Asked) -> Box<Diagnostic> {
