@@ -5,7 +5,7 @@
 //! `DIFFEO_TELL=1` tells which case is next.
 
 use crate::compiled::agree::{agree, SourceProgram, UNBOUNDED};
-use crate::support::{corpus, Case};
+use crate::support::{all, corpus, part_of, Case};
 
 /// How many programs a C compiler gets at a time.
 const FILE: usize = 32;
@@ -154,9 +154,11 @@ fn the_corpus_gives_what_the_evaluator_gives() {
         case.kinks.is_none() && only.as_ref().is_none_or(|name| case.name.contains(name))
     };
     // The evaluator and `auto` take others; `DIFFEO_ALL` is for all.
-    let all = only.is_some() || std::env::var_os("DIFFEO_ALL").is_some();
+    let all = only.is_some() || all();
     let share = if all { 1 } else { 4 };
-    let cases: Vec<Case> = corpus().into_iter().filter(wanted).step_by(share).collect();
+    let sampled = |case: &Case| part_of(&case.name, share as u64) == 0;
+    let cases: Vec<Case> =
+        corpus().into_iter().filter(|case| wanted(case) && sampled(case)).collect();
     let make = |batch: usize| {
         let source = |case: &Case| SourceProgram {
             place: format!("{}:{} {}", case.file.display(), case.line, case.name),

@@ -26,6 +26,17 @@ pub struct CaseOutcome {
 /// How many times a thousand operations a case may take on one of the papers' systems.
 const MOST: usize = 2_000;
 
+/// Whether all cases are to run, where a test takes a sample of them otherwise.
+pub fn all() -> bool {
+    std::env::var_os("DIFFEO_ALL").is_some()
+}
+
+/// In which of so many parts a case is, by its name: cases that come or go move no others.
+pub fn part_of(name: &str, parts: u64) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    (name.bytes().fold(0xcbf2_9ce4_8422_2325, step) >> 32) % parts
+}
+
 thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
     static FRESH: RefCell<Session> = RefCell::new(Session::new());
