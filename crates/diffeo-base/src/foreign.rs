@@ -325,6 +325,8 @@ const TABLE: &[(Role, &[&str], &str)] = &[
     (Plot, &["axhline"], "write `plot.hline(y)`"),
     (Plot, &["axvline"], "write `plot.vline(x)`"),
     (Plot, &["xlim", "ylim", "axis"], "write `|> plot.x_range(low, high, _)` or `|> plot.y_range(low, high, _)` behind the plot"),
+    (Plot, &["alpha", "transparency"], "write `|> plot.opacity(0.5, _)` behind the plot"),
+    (Plot, &["linewidth", "lw", "stroke_width"], "write `|> plot.line_width(1.0, _)` behind the plot"),
     (Plot, &["loglog", "semilogx", "semilogy", "xscale", "yscale"], "write `|> plot.log_x` or `|> plot.log_y` behind the plot"),
     (Plot, &["savefig", "save", "show", "draw", "display"], "the program gives the plot, and `diffeo run FILE --plot picture.svg` draws it"),
     // Functions of Diffeo taken for something else.

@@ -11,11 +11,18 @@ use std::fmt;
 const LARGEST: usize = 10_000;
 const MOST: usize = 400;
 
+/// The widest lines, in pixels: as `line_width` of `std/plot.deo` has it.
+const WIDEST: f64 = 1000.0;
+
 /// What cannot be drawn as it is asked for.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Problem {
     /// A colour that is none: the layer and the text.
     Color(String, String),
+    /// An opacity that is none: the layer and the number.
+    Opacity(String, f64),
+    /// A width of lines that is none: the layer and the number.
+    LineWidth(String, f64),
     /// Bars with names and marks at numbers on one x axis: the layer with numbers.
     NamesAndNumbers(String),
     /// The axis and its ends, the lower of which is not below the upper.
@@ -47,6 +54,13 @@ impl fmt::Display for Problem {
                 write!(f, "{layer} has the colour {text:?}, which is none of {}", names.join(", "))?;
                 f.write_str(", and not written `#rrggbb`")
             }
+            Problem::Opacity(layer, opacity) => {
+                write!(f, "{layer} has the opacity {opacity}: an opacity is from 0, invisible, to 1")
+            }
+            Problem::LineWidth(layer, width) => write!(
+                f,
+                "{layer} has lines of the width {width}: a width is above 0 and at most {WIDEST} pixels"
+            ),
             Problem::NamesAndNumbers(layer) => write!(
                 f,
                 "{layer} has numbers on the x axis, on which bars have names: draw them side by side with `plot.grid`"
@@ -152,6 +166,12 @@ pub fn check(plot: &Plot) -> Result<(), Problem> {
         for (i, layer) in figure.layers.iter().enumerate() {
             if !layer.color.is_empty() && named(&layer.color).is_none() {
                 return Err(Problem::Color(called(i, layer), layer.color.clone()));
+            }
+            if let Some(opacity) = layer.opacity.filter(|v| !(0.0..=1.0).contains(v)) {
+                return Err(Problem::Opacity(called(i, layer), opacity));
+            }
+            if let Some(width) = layer.line_width.filter(|v| !(*v > 0.0 && *v <= WIDEST)) {
+                return Err(Problem::LineWidth(called(i, layer), width));
             }
             if bars && !matches!(layer.mark, Mark::Bars(..) | Mark::Horizontal(_)) {
                 return Err(Problem::NamesAndNumbers(called(i, layer)));

@@ -7,7 +7,7 @@ mod marks;
 
 pub use axes::{angle_of_names, LONGEST};
 pub use legend::{corner, lines_of_name};
-pub use marks::beyond;
+pub use marks::{beyond, line_width, opacity};
 
 use crate::font;
 use crate::layout::{Layout, MarkForm};

@@ -84,6 +84,10 @@ pub struct Layer {
     pub color: String,
     /// Whether its lines are dashed.
     pub dashed: bool,
+    /// How much it hides what is below it, from 0 to 1; none for the usual opacity.
+    pub opacity: Option<f64>,
+    /// How wide its lines are, in pixels; none for the usual width.
+    pub line_width: Option<f64>,
 }
 
 /// What a layer draws.

@@ -4,7 +4,7 @@ use crate::color::Color;
 use crate::draw::scene;
 use crate::font;
 use crate::model::Plot;
-use crate::scene::{Anchor, Point, Scene, Shape};
+use crate::scene::{dashes, Anchor, Point, Scene, Shape};
 use flate2::{write::ZlibEncoder, Compression, Crc};
 use std::io::{self, Write};
 use tiny_skia::{
@@ -92,16 +92,19 @@ fn path(lines: &[Vec<Point>], closed: bool) -> Option<Path> {
 fn draw(picture: &mut Pixmap, shape: &Shape) {
     let scaled = Transform::from_scale(SCALE, SCALE);
     match shape {
-        Shape::Lines { lines, color, width, dashed } => {
+        Shape::Lines { lines, color, width, dashed, opacity } => {
             let stroke = Stroke {
                 width: *width as f32,
                 line_join: LineJoin::Round,
                 line_cap: LineCap::Butt,
-                dash: if *dashed { StrokeDash::new(vec![6.0, 4.0], 0.0) } else { None },
+                dash: match dashed {
+                    true => StrokeDash::new(dashes(*width).map(|v| v as f32).to_vec(), 0.0),
+                    false => None,
+                },
                 ..Stroke::default()
             };
             if let Some(path) = path(lines, false) {
-                picture.stroke_path(&path, &paint(*color, 1.0), &stroke, scaled, None);
+                picture.stroke_path(&path, &paint(*color, *opacity), &stroke, scaled, None);
             }
         }
         Shape::Areas { areas, color, opacity } => {
@@ -110,8 +113,8 @@ fn draw(picture: &mut Pixmap, shape: &Shape) {
                 picture.fill_path(&path, &paint, FillRule::Winding, scaled, None);
             }
         }
-        Shape::Rects { rects, color, sharp } => {
-            let mut paint = paint(*color, 1.0);
+        Shape::Rects { rects, color, sharp, opacity } => {
+            let mut paint = paint(*color, *opacity);
             paint.anti_alias = !sharp;
             for [x, y, w, h] in rects {
                 if let Some(rect) = Rect::from_xywh(*x as f32, *y as f32, *w as f32, *h as f32) {
@@ -119,15 +122,15 @@ fn draw(picture: &mut Pixmap, shape: &Shape) {
                 }
             }
         }
-        Shape::Discs { centers, radius, color } => {
-            let paint = paint(*color, 1.0);
+        Shape::Discs { centers, radius, color, opacity } => {
+            let paint = paint(*color, *opacity);
             for (x, y) in centers {
                 if let Some(disc) = PathBuilder::from_circle(*x as f32, *y as f32, *radius as f32) {
                     picture.fill_path(&disc, &paint, FillRule::Winding, scaled, None);
                 }
             }
         }
-        Shape::Text { at, text, size, anchor, color, bold, turned } => {
+        Shape::Text { at, text, size, anchor, color, bold, turned, opacity } => {
             let width = font::width(text, *size);
             let before = match anchor {
                 Anchor::Start => 0.0,
@@ -138,7 +141,7 @@ fn draw(picture: &mut Pixmap, shape: &Shape) {
             let place = Transform::from_rotate(*turned as f32)
                 .post_translate(at.0 as f32, at.1 as f32)
                 .post_scale(SCALE, SCALE);
-            let paint = paint(*color, 1.0);
+            let paint = paint(*color, *opacity);
             picture.fill_path(&outline, &paint, FillRule::Winding, place, None);
             if *bold {
                 // The font has one weight.

@@ -70,9 +70,14 @@ fn axis(value: &impl PlotSource) -> Option<Axis> {
 
 /// The end of an axis; nan where it is that of the data.
 fn end(value: &impl PlotSource) -> Option<f64> {
+    Some(maybe(value)?.unwrap_or(f64::NAN))
+}
+
+/// A Real that may be missing.
+fn maybe(value: &impl PlotSource) -> Option<Option<f64>> {
     match &value.variant()?.1[..] {
-        [] => Some(f64::NAN),
-        [x] => x.real(),
+        [] => Some(None),
+        [x] => x.real().map(Some),
         _ => None,
     }
 }
@@ -83,6 +88,8 @@ fn layer(value: &impl PlotSource) -> Option<Layer> {
         name: value.field("name")?.text()?,
         color: value.field("color")?.text()?,
         dashed: value.field("dashed")?.bool()?,
+        opacity: maybe(&value.field("opacity")?)?,
+        line_width: maybe(&value.field("line_width")?)?,
     })
 }
 

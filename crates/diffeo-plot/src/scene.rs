@@ -17,13 +17,13 @@ pub enum Anchor {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Shape {
     /// Lines through points, each at least two.
-    Lines { lines: Vec<Vec<Point>>, color: Color, width: f64, dashed: bool },
+    Lines { lines: Vec<Vec<Point>>, color: Color, width: f64, dashed: bool, opacity: f64 },
     /// Areas with these corners.
     Areas { areas: Vec<Vec<Point>>, color: Color, opacity: f64 },
     /// Rectangles: left, top, width, height. Sharp ones meet without a seam.
-    Rects { rects: Vec<[f64; 4]>, color: Color, sharp: bool },
-    /// Discs.
-    Discs { centers: Vec<Point>, radius: f64, color: Color },
+    Rects { rects: Vec<[f64; 4]>, color: Color, sharp: bool, opacity: f64 },
+    /// Discs, each with this opacity: where they overlap they are denser.
+    Discs { centers: Vec<Point>, radius: f64, color: Color, opacity: f64 },
     /// A text on its base line, turned by so many degrees to the right.
     Text {
         at: Point,
@@ -33,7 +33,13 @@ pub enum Shape {
         color: Color,
         bold: bool,
         turned: f64,
+        opacity: f64,
     },
+}
+
+/// The dashes and gaps of a line of this width.
+pub fn dashes(width: f64) -> [f64; 2] {
+    [3.0, 2.0].map(|part| part * width.max(2.0))
 }
 
 /// A picture on white.
@@ -47,13 +53,14 @@ pub struct Scene {
 impl Scene {
     pub fn line(&mut self, from: Point, to: Point, color: Color, width: f64) {
         let lines = vec![vec![from, to]];
-        self.shapes.push(Shape::Lines { lines, color, width, dashed: false });
+        self.shapes.push(Shape::Lines { lines, color, width, dashed: false, opacity: 1.0 });
     }
 
     pub fn text(&mut self, at: Point, text: &str, size: f64, anchor: Anchor) {
         let text = text.to_string();
         let color = crate::color::INK;
-        self.shapes.push(Shape::Text { at, text, size, anchor, color, bold: false, turned: 0.0 });
+        let (bold, turned, opacity) = (false, 0.0, 1.0);
+        self.shapes.push(Shape::Text { at, text, size, anchor, color, bold, turned, opacity });
     }
 
     /// A title: bold, in the middle.
@@ -74,27 +81,19 @@ impl Scene {
 
     /// Puts another picture into this one.
     pub fn place(&mut self, other: Scene, (dx, dy): Point) {
-        let moved = |(x, y): Point| (x + dx, y + dy);
-        let all = |lines: Vec<Vec<Point>>| {
-            lines.into_iter().map(|line| line.into_iter().map(moved).collect()).collect()
-        };
-        self.shapes.extend(other.shapes.into_iter().map(|shape| match shape {
-            Shape::Lines { lines, color, width, dashed } => {
-                Shape::Lines { lines: all(lines), color, width, dashed }
+        let moved = |(x, y): &mut Point| (*x, *y) = (*x + dx, *y + dy);
+        for mut shape in other.shapes {
+            match &mut shape {
+                Shape::Lines { lines: all, .. } | Shape::Areas { areas: all, .. } => {
+                    all.iter_mut().flatten().for_each(moved);
+                }
+                Shape::Rects { rects, .. } => {
+                    rects.iter_mut().for_each(|[x, y, ..]| (*x, *y) = (*x + dx, *y + dy));
+                }
+                Shape::Discs { centers, .. } => centers.iter_mut().for_each(moved),
+                Shape::Text { at, .. } => moved(at),
             }
-            Shape::Areas { areas, color, opacity } => {
-                Shape::Areas { areas: all(areas), color, opacity }
-            }
-            Shape::Rects { rects, color, sharp } => {
-                let rects = rects.into_iter().map(|[x, y, w, h]| [x + dx, y + dy, w, h]).collect();
-                Shape::Rects { rects, color, sharp }
-            }
-            Shape::Discs { centers, radius, color } => {
-                Shape::Discs { centers: centers.into_iter().map(moved).collect(), radius, color }
-            }
-            Shape::Text { at, text, size, anchor, color, bold, turned } => {
-                Shape::Text { at: moved(at), text, size, anchor, color, bold, turned }
-            }
-        }));
+            self.shapes.push(shape);
+        }
     }
 }

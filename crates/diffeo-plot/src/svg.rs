@@ -2,7 +2,7 @@
 
 use crate::draw::scene;
 use crate::model::Plot;
-use crate::scene::{Anchor, Point, Scene, Shape};
+use crate::scene::{dashes, Anchor, Point, Scene, Shape};
 use std::fmt::Write;
 
 /// The picture of a plot as SVG. The same plot gives the same text.
@@ -33,6 +33,19 @@ fn number(x: f64) -> String {
     format!("{}", x + 0.0)
 }
 
+/// A width or an opacity, to a thousandth.
+fn thousandth(x: f64) -> f64 {
+    (x * 1000.0).round() / 1000.0
+}
+
+/// The attribute of an opacity, where what is drawn is not opaque.
+fn dense(name: &str, opacity: f64) -> String {
+    match opacity {
+        1.0 => String::new(),
+        _ => format!(" {name}=\"{}\"", thousandth(opacity)),
+    }
+}
+
 /// A line through the points, from one to the next.
 fn path(points: &[Point]) -> String {
     let mut out = String::new();
@@ -58,20 +71,28 @@ fn path(points: &[Point]) -> String {
 
 fn write_shape(out: &mut String, shape: &Shape) -> std::fmt::Result {
     match shape {
-        Shape::Lines { lines, color, width, dashed } => {
+        Shape::Lines { lines, color, width, dashed, opacity } => {
             let d: String = lines.iter().map(|line| path(line)).collect();
-            let dash = if *dashed { " stroke-dasharray=\"6 4\"" } else { "" };
-            let color = color.hex();
+            let dash = match dashed {
+                true => {
+                    let [dash, gap] = dashes(*width).map(thousandth);
+                    format!(" stroke-dasharray=\"{dash} {gap}\"")
+                }
+                false => String::new(),
+            };
+            let (color, width) = (color.hex(), thousandth(*width));
+            let opacity = dense("stroke-opacity", *opacity);
             writeln!(
                 out,
-                "<path d=\"{d}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"{dash}/>"
+                "<path d=\"{d}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"{dash}{opacity}/>"
             )
         }
         Shape::Areas { areas, color, opacity } => {
             let d: String = areas.iter().map(|area| path(area) + "z").collect();
-            writeln!(out, "<path d=\"{d}\" fill=\"{}\" fill-opacity=\"{opacity}\"/>", color.hex())
+            let opacity = dense("fill-opacity", *opacity);
+            writeln!(out, "<path d=\"{d}\" fill=\"{}\"{opacity}/>", color.hex())
         }
-        Shape::Rects { rects, color, sharp } => {
+        Shape::Rects { rects, color, sharp, opacity } => {
             let mut d = String::new();
             for [x, y, w, h] in rects {
                 // Edges that meet are rounded to the same place.
@@ -83,19 +104,27 @@ fn write_shape(out: &mut String, shape: &Shape) -> std::fmt::Result {
                 write!(d, "M{} {}h{w}v{h}h-{w}z", number(*x), number(*y))?;
             }
             let sharp = if *sharp { " shape-rendering=\"crispEdges\"" } else { "" };
-            writeln!(out, "<path d=\"{d}\" fill=\"{}\"{sharp}/>", color.hex())
+            let opacity = dense("fill-opacity", *opacity);
+            writeln!(out, "<path d=\"{d}\" fill=\"{}\"{sharp}{opacity}/>", color.hex())
         }
-        Shape::Discs { centers, radius, color } => {
+        Shape::Discs { centers, radius, color, opacity } => {
             // A line of no length with a round end is a disc.
-            let d: String =
-                centers.iter().map(|(x, y)| format!("M{} {}h0", number(*x), number(*y))).collect();
+            let disc = |(x, y): &Point| format!("M{} {}h0", number(*x), number(*y));
             let (color, width) = (color.hex(), number(2.0 * radius));
-            writeln!(
-                out,
-                "<path d=\"{d}\" stroke=\"{color}\" stroke-width=\"{width}\" stroke-linecap=\"round\"/>"
-            )
+            let look =
+                format!("stroke=\"{color}\" stroke-width=\"{width}\" stroke-linecap=\"round\"");
+            if *opacity == 1.0 {
+                let d: String = centers.iter().map(disc).collect();
+                return writeln!(out, "<path d=\"{d}\" {look}/>");
+            }
+            // The discs of one path would not cover one another.
+            writeln!(out, "<g {look}{}>", dense("stroke-opacity", *opacity))?;
+            for center in centers {
+                writeln!(out, "<path d=\"{}\"/>", disc(center))?;
+            }
+            writeln!(out, "</g>")
         }
-        Shape::Text { at, text, size, anchor, color, bold, turned } => {
+        Shape::Text { at, text, size, anchor, color, bold, turned, opacity } => {
             let (x, y) = (number(at.0), number(at.1));
             let anchor = match anchor {
                 Anchor::Start => "",
@@ -107,10 +136,11 @@ fn write_shape(out: &mut String, shape: &Shape) -> std::fmt::Result {
                 0.0 => String::new(),
                 degrees => format!(" transform=\"rotate({degrees} {x} {y})\""),
             };
-            let (text, color) = (escaped(text), color.hex());
+            let (text, color, opacity) =
+                (escaped(text), color.hex(), dense("fill-opacity", *opacity));
             writeln!(
                 out,
-                "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{color}\"{anchor}{bold}{turned}>{text}</text>"
+                "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{color}\"{opacity}{anchor}{bold}{turned}>{text}</text>"
             )
         }
     }

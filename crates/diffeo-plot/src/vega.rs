@@ -5,10 +5,11 @@
 //! of bars are the domain of theirs, so that the picture is that of the other ways to draw.
 
 use crate::color::Color;
-use crate::draw::{beyond, clip};
+use crate::draw::{beyond, clip, line_width, opacity};
 use crate::font;
 use crate::layout::{drawable, edges, shown_names, Layout, MarkForm, Scale};
 use crate::model::{Axis, Figure, Layer, Mark, Plot};
+use crate::scene::dashes;
 use serde_json::{json, Map, Value};
 
 /// The size of a title, and how many lines it has at most.
@@ -268,9 +269,17 @@ impl<'a> Axes<'a> {
         if name.is_empty() {
             look["color"] = json!(hex);
         }
+        let (opacity, width) = (opacity(layer), line_width(layer));
+        if layer.opacity.is_some() {
+            look["opacity"] = json!(opacity);
+        }
+        let is_line = matches!(mark, Mark::Line(..) | Mark::Horizontal(_) | Mark::Vertical(_));
+        if layer.line_width.is_some() && is_line {
+            look["strokeWidth"] = json!(width);
+        }
         // Only lines are dashed.
-        if *dashed && matches!(mark, Mark::Line(..) | Mark::Horizontal(_) | Mark::Vertical(_)) {
-            look["strokeDash"] = json!([6, 4]);
+        if *dashed && is_line {
+            look["strokeDash"] = json!(dashes(width));
         }
         let with = |kind: &str, more: Value| {
             let mut all = look.clone();
@@ -280,7 +289,8 @@ impl<'a> Axes<'a> {
             }
             all
         };
-        let disc = |size: usize| with("point", json!({"filled": true, "size": size, "opacity": 1}));
+        let disc =
+            |size: f64| with("point", json!({"filled": true, "size": size, "opacity": opacity}));
         let colored = |mut encoding: Value| {
             let entry = self.entries.iter().find(|(n, c, _)| n == name && c == color);
             if let Some((.., key)) = entry {
@@ -322,14 +332,14 @@ impl<'a> Axes<'a> {
                         "encoding": encoding,
                         "layer": [
                             {"mark": line, "encoding": {"order": ordered}},
-                            {"data": {"values": lone}, "mark": disc(12)}
+                            {"data": {"values": lone}, "mark": disc(3.0 * width * width)}
                         ]
                     })
                 }
             }
             Mark::Points(xs, ys) => json!({
                 "data": self.rows(&[("x", true, xs), ("y", false, ys)]),
-                "mark": disc(40),
+                "mark": disc(40.0),
                 "encoding": colored(json!({"x": self.x("x"), "y": self.y("y")}))
             }),
             Mark::Bars(names, heights) => {
@@ -366,7 +376,7 @@ impl<'a> Axes<'a> {
             }
             Mark::Band(xs, lows, highs) => json!({
                 "data": self.rows(&[("x", true, xs), ("y", false, lows), ("y2", false, highs)]),
-                "mark": with("area", json!({"opacity": 0.22, "invalid": "break-paths-filter-domains"})),
+                "mark": with("area", json!({"opacity": opacity, "invalid": "break-paths-filter-domains"})),
                 "encoding": colored(json!({
                     "x": self.x("x"), "y": self.y("y"), "y2": {"field": "y2"}, "order": ordered
                 }))
@@ -381,7 +391,9 @@ impl<'a> Axes<'a> {
                 let end = |field: &str| {
                     json!({
                         "transform": bars,
-                        "mark": with("tick", json!({"orient": "horizontal", "size": 6, "thickness": 1.3})),
+                        "mark": with("tick", json!({
+                            "orient": "horizontal", "size": 6, "thickness": width, "opacity": opacity
+                        })),
                         "encoding": colored(json!({"x": self.x("x"), "y": self.y(field)}))
                     })
                 };
@@ -392,7 +404,7 @@ impl<'a> Axes<'a> {
                     "layer": [
                         {
                             "transform": bars,
-                            "mark": with("rule", json!({"strokeWidth": 1.3})),
+                            "mark": with("rule", json!({"strokeWidth": width})),
                             "encoding": colored(json!({
                                 "x": self.x("x"), "y": self.y("low"), "y2": {"field": "high"}
                             }))
@@ -400,7 +412,7 @@ impl<'a> Axes<'a> {
                         end("low"),
                         end("high"),
                         {
-                            "mark": disc(40),
+                            "mark": disc(40.0),
                             "encoding": colored(json!({"x": self.x("x"), "y": self.y("y")}))
                         }
                     ]
@@ -418,7 +430,7 @@ impl<'a> Axes<'a> {
                     }))
                 })
             }
-            Mark::Cells(xs, ys, values) => self.cells(xs, ys, values),
+            Mark::Cells(xs, ys, values) => self.cells(xs, ys, values, opacity),
             Mark::Texts(xs, ys, texts) => {
                 let wide = self.size.0 as f64 - 60.0;
                 // Those within the frame, whole: to the left where they would end beyond it.
@@ -525,7 +537,7 @@ impl<'a> Axes<'a> {
         })
     }
 
-    fn cells(&self, xs: &[f64], ys: &[f64], values: &[f64]) -> Value {
+    fn cells(&self, xs: &[f64], ys: &[f64], values: &[f64], opacity: f64) -> Value {
         let figure = self.layout.figure;
         let (columns, rows) = (edges(xs, figure.x.log), edges(ys, figure.y.log));
         let mut out = Vec::new();
@@ -559,7 +571,7 @@ impl<'a> Axes<'a> {
         }
         json!({
             "data": {"values": out},
-            "mark": {"type": "rect", "clip": true},
+            "mark": {"type": "rect", "clip": true, "opacity": opacity},
             "encoding": {
                 "x": self.x("x"), "x2": {"field": "x2"},
                 "y": self.y("y"), "y2": {"field": "y2"},

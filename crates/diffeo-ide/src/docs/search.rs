@@ -233,7 +233,11 @@ mod tests {
         ("logspace", "linspace"),
         ("meshgrid", "for"),
         ("max of array", "maximum"),
-        ("opacity", "plot.color"),
+        ("opacity", "plot.opacity"),
+        ("alpha", "plot.opacity"),
+        ("linewidth", "plot.line_width"),
+        ("lw", "plot.line_width"),
+        ("line width", "plot.line_width"),
         ("r hat", "plot.trace"),
     ];
 

@@ -1,7 +1,7 @@
 //! The legend, and the colours of a heat map with their numbers, to the right of the frame.
 
 use super::clip::holds;
-use super::marks::{is_rule, BAND, DISC, LINE};
+use super::marks::{line_width, opacity, DISC};
 use super::{PlotArea, MARGIN, SMALL};
 use crate::color::{viridis, Color, LEVELS, WHITE};
 use crate::font;
@@ -89,11 +89,13 @@ impl<'a> Legend<'a> {
         let mut left = frame.x(1.0) + MARGIN;
         if !self.numbers.is_empty() {
             let step = frame.height / STRIPES as f64;
+            let maps = layout.layers.iter().find(|(.., form)| matches!(form, MarkForm::Cells(_)));
+            let opacity = maps.map_or(1.0, |(_, layer, _)| opacity(layer));
             for stripe in 0..STRIPES {
                 let top = frame.y(0.0) - (stripe + 1) as f64 * step;
                 let rects = vec![[left, top, BAR, step]];
                 let color = viridis(stripe * (LEVELS - 1) / (STRIPES - 1));
-                scene.shapes.push(Shape::Rects { rects, color, sharp: true });
+                scene.shapes.push(Shape::Rects { rects, color, sharp: true, opacity });
             }
             let mut widest: f64 = 0.0;
             for (part, text) in &self.numbers {
@@ -204,28 +206,30 @@ fn sample(scene: &mut Scene, layout: &Layout<'_>, layer: &Layer, color: Color, (
     // Layers of one name and colour are one entry.
     let same = layout.layers.iter().filter(|(c, l, _)| l.name == layer.name && *c == color);
     for (_, layer, form) in same {
+        let (opacity, width) = (opacity(layer), line_width(layer).min(ROW));
         match (&layer.mark, form) {
             (Mark::Line(..) | Mark::Horizontal(_) | Mark::Vertical(_), _) => {
                 let lines = vec![vec![(x, y), (x + SAMPLE, y)]];
-                let width = if is_rule(layer) { 1.2 } else { LINE };
-                scene.shapes.push(Shape::Lines { lines, color, width, dashed });
+                scene.shapes.push(Shape::Lines { lines, color, width, dashed, opacity });
             }
             (Mark::Points(..) | Mark::ErrorBars(..), _) => {
                 let center = (x + 0.5 * SAMPLE, y);
-                scene.shapes.push(Shape::Discs { centers: vec![center], radius: DISC, color });
+                let (centers, radius) = (vec![center], DISC);
+                scene.shapes.push(Shape::Discs { centers, radius, color, opacity });
                 if matches!(form, MarkForm::Errors { .. }) {
                     let lines = vec![vec![(center.0, y - 7.0), (center.0, y + 7.0)]];
-                    scene.shapes.push(Shape::Lines { lines, color, width: 1.3, dashed: false });
+                    let dashed = false;
+                    scene.shapes.push(Shape::Lines { lines, color, width, dashed, opacity });
                 }
             }
             (Mark::Band(..), _) => {
                 let (a, b) = (y - 6.0, y + 6.0);
                 let area = vec![(x, a), (x + SAMPLE, a), (x + SAMPLE, b), (x, b)];
-                scene.shapes.push(Shape::Areas { areas: vec![area], color, opacity: BAND });
+                scene.shapes.push(Shape::Areas { areas: vec![area], color, opacity });
             }
             (Mark::Bars(..) | Mark::Boxes(..) | Mark::Cells(..), _) => {
                 let rects = vec![[x + 4.0, y - 6.0, SAMPLE - 8.0, 12.0]];
-                scene.shapes.push(Shape::Rects { rects, color, sharp: false });
+                scene.shapes.push(Shape::Rects { rects, color, sharp: false, opacity });
             }
             (Mark::Texts(..), _) => scene.text((x + 6.0, y + 4.0), "a", SMALL, Anchor::Start),
         }

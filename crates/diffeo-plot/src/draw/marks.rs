@@ -5,19 +5,36 @@ use super::{PlotArea, MARGIN, SMALL};
 use crate::color::{viridis, Color};
 use crate::font;
 use crate::layout::{Layout, MarkForm};
+use crate::model::{Layer, Mark};
 use crate::scene::{Anchor, Point, Scene, Shape};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
-pub const LINE: f64 = 2.0;
 pub const DISC: f64 = 3.2;
 
-/// How dense the colour of a band is.
-pub const BAND: f64 = 0.22;
+/// How much a layer hides what is below it. Each disc has this opacity, and each line, with all of its parts.
+pub fn opacity(layer: &Layer) -> f64 {
+    let usual = match layer.mark {
+        Mark::Band(..) => 0.22,
+        _ => 1.0,
+    };
+    layer.opacity.filter(|v| (0.0..=1.0).contains(v)).unwrap_or(usual)
+}
+
+/// How wide the lines of a layer are.
+pub fn line_width(layer: &Layer) -> f64 {
+    let usual = match layer.mark {
+        Mark::Horizontal(_) | Mark::Vertical(_) => 1.2,
+        Mark::ErrorBars(..) => 1.3,
+        _ => 2.0,
+    };
+    // Thinner ones than can be seen are written as nothing.
+    layer.line_width.filter(|v| *v > 0.0 && v.is_finite()).map_or(usual, |v| v.max(0.01))
+}
 
 pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
     let pixel = |(x, y): Point| (frame.x(x), frame.y(y));
     for (color, layer, form) in &layout.layers {
-        let color = *color;
+        let (color, opacity, width) = (*color, opacity(layer), line_width(layer));
         match form {
             MarkForm::Lines(runs) => {
                 let lone: Vec<Point> = runs
@@ -31,15 +48,15 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
                     .map(|run| thinned(&run.into_iter().map(pixel).collect::<Vec<_>>()))
                     .collect();
                 if !lines.is_empty() {
-                    let width = if is_rule(layer) { 1.2 } else { LINE };
-                    scene.shapes.push(Shape::Lines { lines, color, width, dashed: layer.dashed });
+                    let dashed = layer.dashed;
+                    scene.shapes.push(Shape::Lines { lines, color, width, dashed, opacity });
                 }
                 // A point between gaps is seen, too.
-                discs(scene, lone, 0.6 * DISC, color);
+                discs(scene, lone.into_iter(), 0.3 * DISC * width, color, opacity);
             }
             MarkForm::Points(points) => {
                 let inside = points.iter().filter(|p| holds(**p)).map(|p| pixel(*p));
-                discs(scene, seen(inside), DISC, color);
+                discs(scene, inside, DISC, color, opacity);
             }
             MarkForm::Boxes(boxes) => {
                 let rects = boxes.iter().filter_map(|(a, b)| rect(*a, *b)).map(|(low, high)| {
@@ -49,7 +66,7 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
                     [left + gap, top, right - left - 2.0 * gap, bottom - top]
                 });
                 let rects = rects.collect();
-                scene.shapes.push(Shape::Rects { rects, color, sharp: false });
+                scene.shapes.push(Shape::Rects { rects, color, sharp: false, opacity });
             }
             MarkForm::Areas(runs) => {
                 let areas = runs.iter().map(|run| outline(run)).map(|corners| area(&corners));
@@ -58,7 +75,7 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
                     .map(|corners| corners.into_iter().map(pixel).collect())
                     .collect();
                 if !areas.is_empty() {
-                    scene.shapes.push(Shape::Areas { areas, color, opacity: BAND });
+                    scene.shapes.push(Shape::Areas { areas, color, opacity });
                 }
             }
             MarkForm::Errors { bars, points } => {
@@ -77,10 +94,11 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
                     }
                 }
                 if !lines.is_empty() {
-                    scene.shapes.push(Shape::Lines { lines, color, width: 1.3, dashed: false });
+                    let dashed = false;
+                    scene.shapes.push(Shape::Lines { lines, color, width, dashed, opacity });
                 }
                 let inside = points.iter().filter(|p| holds(**p)).map(|p| pixel(*p));
-                discs(scene, seen(inside), DISC, color);
+                discs(scene, inside, DISC, color, opacity);
             }
             MarkForm::Cells(cells) => {
                 let mut by_level: BTreeMap<usize, Vec<[f64; 4]>> = BTreeMap::new();
@@ -102,7 +120,7 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
                 }
                 for (level, rects) in by_level {
                     let color = viridis(level);
-                    scene.shapes.push(Shape::Rects { rects, color, sharp: true });
+                    scene.shapes.push(Shape::Rects { rects, color, sharp: true, opacity });
                 }
             }
             MarkForm::Texts(texts) => {
@@ -113,8 +131,10 @@ pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &PlotArea) {
                         false => scene.text((x + 6.0, y), text, SMALL, Anchor::Start),
                         true => scene.text((x - 6.0, y), text, SMALL, Anchor::End),
                     }
-                    if let Some(Shape::Text { color: ink, .. }) = scene.shapes.last_mut() {
-                        *ink = color;
+                    if let Some(Shape::Text { color: ink, opacity: dense, .. }) =
+                        scene.shapes.last_mut()
+                    {
+                        (*ink, *dense) = (color, opacity);
                     }
                 }
             }
@@ -129,23 +149,37 @@ pub fn beyond(text: &str, x: f64, width: f64) -> bool {
 }
 
 /// Whether a layer is a line across the plot.
-pub fn is_rule(layer: &crate::model::Layer) -> bool {
-    use crate::model::Mark;
+pub fn is_rule(layer: &Layer) -> bool {
     matches!(layer.mark, Mark::Horizontal(_) | Mark::Vertical(_))
 }
 
-fn discs(scene: &mut Scene, centers: Vec<Point>, radius: f64, color: Color) {
-    if !centers.is_empty() {
-        scene.shapes.push(Shape::Discs { centers, radius, color });
+/// Discs, one for all of the same half pixel, which is as dense as these are together.
+fn discs(
+    scene: &mut Scene,
+    places: impl Iterator<Item = Point>,
+    radius: f64,
+    color: Color,
+    opacity: f64,
+) {
+    let mut known: HashMap<(i64, i64), usize> = HashMap::new();
+    let mut seen: Vec<(Point, i32)> = Vec::new();
+    for (x, y) in places {
+        let half_pixel = ((x * 2.0).round() as i64, (y * 2.0).round() as i64);
+        let at = *known.entry(half_pixel).or_insert(seen.len());
+        match seen.get_mut(at) {
+            Some((_, count)) => *count = count.saturating_add(1),
+            None => seen.push(((x, y), 1)),
+        }
     }
-}
-
-/// Places without those that hide others of the same half pixel.
-fn seen(places: impl Iterator<Item = Point>) -> Vec<Point> {
-    let mut taken = HashSet::new();
-    places
-        .filter(|(x, y)| taken.insert(((x * 2.0).round() as i64, (y * 2.0).round() as i64)))
-        .collect()
+    // Of one colour, discs may be drawn in any order.
+    let mut by_count: BTreeMap<i32, Vec<Point>> = BTreeMap::new();
+    for (place, count) in seen {
+        by_count.entry(if opacity < 1.0 { count } else { 1 }).or_default().push(place);
+    }
+    for (count, centers) in by_count {
+        let opacity = 1.0 - (1.0 - opacity).powi(count);
+        scene.shapes.push(Shape::Discs { centers, radius, color, opacity });
+    }
 }
 
 /// The corners of an area: along its lower ends, back along its upper ones.

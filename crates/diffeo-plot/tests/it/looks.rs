@@ -81,6 +81,93 @@ fn equal_axes_have_equal_units() {
 }
 
 #[test]
+fn opacity_and_width_are_those_of_the_layer() {
+    let (x, y) = (vec![0.0, 1.0, 2.0], vec![1.0, 2.0, 3.0]);
+    let names = vec!["a".to_string(), "b".to_string(), "c".to_string()];
+    // A point between gaps, and a run of two
+    let gaps = vec![1.0, f64::NAN, 2.0, 3.0];
+    let all = [
+        (Mark::Line(vec![0.0, 1.0, 2.0, 3.0], gaps), "stroke-opacity", true),
+        (Mark::Points(x.clone(), y.clone()), "stroke-opacity", false),
+        (Mark::Bars(names.clone(), y.clone()), "fill-opacity", false),
+        (Mark::Band(x.clone(), x.clone(), y.clone()), "fill-opacity", false),
+        (Mark::ErrorBars(x.clone(), y.clone(), x.clone(), y.clone()), "stroke-opacity", true),
+        (Mark::Boxes(x.clone(), y.clone(), y.clone()), "fill-opacity", false),
+        (Mark::Cells(x.clone(), vec![0.0], y.clone()), "fill-opacity", false),
+        (Mark::Texts(x.clone(), y.clone(), names), "fill-opacity", false),
+        (Mark::Horizontal(1.0), "stroke-opacity", true),
+        (Mark::Vertical(1.0), "stroke-opacity", true),
+    ];
+    for (mark, attribute, lines) in all {
+        let mut one = figure(vec![mark]);
+        one.layers[0].name = "it".to_string();
+        let plain = (drawn(&one), vega_lite(&Plot::Plot(one.clone())).to_string());
+        let dense = format!("{attribute}=\"0.375\"");
+        assert!(!plain.0.contains(&dense) && !plain.1.contains("0.375"));
+        (one.layers[0].opacity, one.layers[0].line_width) = (Some(0.375), Some(3.25));
+        let (picture, spec) = (drawn(&one), vega_lite(&Plot::Plot(one.clone())).to_string());
+        assert!(
+            picture.contains(&dense) && spec.contains("\"opacity\":0.375"),
+            "{picture}\n{spec}"
+        );
+        let wide =
+            (picture.contains("stroke-width=\"3.25\""), spec.contains("\"strokeWidth\":3.25"));
+        assert_eq!(wide, (lines, lines), "{picture}\n{spec}");
+        // Of what is opaque, all is: neither a mark nor its sample in the legend keeps its own.
+        one.layers[0].opacity = Some(1.0);
+        let opaque = drawn(&one);
+        assert!(!opaque.contains("opacity="), "{opaque}");
+        // Characters have neither.
+        let style = Style { width: 60, color: true };
+        let characters = terminal(&Plot::Plot(one.clone()), style);
+        (one.layers[0].opacity, one.layers[0].line_width) = (None, None);
+        assert_eq!(terminal(&Plot::Plot(one), style), characters);
+    }
+}
+
+#[test]
+fn dashes_are_longer_on_wide_lines() {
+    let mut dashed = figure(vec![Mark::Horizontal(1.0)]);
+    dashed.layers[0].dashed = true;
+    for (width, dashes) in [(None, "6 4"), (Some(0.5), "6 4"), (Some(5.0), "15 10")] {
+        dashed.layers[0].line_width = width;
+        let text = drawn(&dashed);
+        assert!(text.contains(&format!("stroke-dasharray=\"{dashes}\"")), "{text}");
+    }
+}
+
+#[test]
+fn points_of_one_place_are_as_dense_as_they_are_together() {
+    let mut points = figure(vec![Mark::Points(vec![0.0, 1.0, 1.0, 2.0], vec![0.0, 1.0, 1.0, 2.0])]);
+    points.layers[0].opacity = Some(0.5);
+    let text = drawn(&points);
+    let discs = |opacity: &str| {
+        let group = text.split(&format!("stroke-opacity=\"{opacity}\">")).nth(1).expect("a group");
+        group.split("</g>").next().map(|within| within.matches("<path").count())
+    };
+    // 1 − 0.5² of the two
+    assert_eq!((discs("0.5"), discs("0.75")), (Some(2), Some(1)), "{text}");
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn what_is_below_is_seen() {
+    let boxes = || Mark::Boxes(vec![0.0], vec![1.0], vec![1.0]);
+    let mut two = figure(vec![boxes(), boxes()]);
+    (two.layers[0].color, two.layers[1].color) = ("#ff0000".to_string(), "#0000ff".to_string());
+    assert_eq!(super::pixels(two.clone())(110, 70), [0, 0, 255]);
+    two.layers[1].opacity = Some(0.2);
+    let [r, g, b] = super::pixels(two.clone())(110, 70);
+    assert!(r.abs_diff(204) <= 1 && g == 0 && b.abs_diff(51) <= 1, "{r} {g} {b}");
+    // A line as wide as the picture, of a red that is half of it
+    let mut wide = figure(vec![Mark::Horizontal(1.0)]);
+    (wide.layers[0].color, wide.layers[0].line_width) = ("#ff0000".to_string(), Some(100.0));
+    wide.layers[0].opacity = Some(0.5);
+    let [r, g, b] = super::pixels(wide)(120, 20);
+    assert!(r == 255 && g.abs_diff(127) <= 1 && b.abs_diff(127) <= 1, "{r} {g} {b}");
+}
+
+#[test]
 fn a_legend_within_the_axes_is_where_nothing_is() {
     let named = |mark: Mark| {
         let mut figure = figure(vec![mark]);

@@ -9,7 +9,8 @@ use diffeo_plot::{
 };
 
 fn layer(mark: Mark) -> Layer {
-    Layer { mark, name: String::new(), color: String::new(), dashed: false }
+    let (name, color) = (String::new(), String::new());
+    Layer { mark, name, color, dashed: false, opacity: None, line_width: None }
 }
 
 fn figure(marks: Vec<Mark>) -> Figure {
@@ -133,12 +134,10 @@ fn any_size_and_any_text_is_drawn() {
     good(&Plot::Grid { title: String::new(), columns: 2, plots: Vec::new() });
 }
 
+/// The pixels of a figure of 100 by 80, by column and row.
 #[cfg(feature = "png")]
-#[test]
-fn pixels_are_where_the_marks_are() {
-    let mut figure = figure(vec![Mark::Boxes(vec![0.0], vec![1.0], vec![1.0])]);
+fn pixels(mut figure: Figure) -> impl Fn(usize, usize) -> [u8; 3] {
     (figure.width, figure.height) = (100, 80);
-    figure.layers[0].color = "#ff0000".to_string();
     let bytes = diffeo_plot::png(&Plot::Plot(figure)).expect("a small picture");
     let number =
         |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -149,7 +148,15 @@ fn pixels_are_where_the_marks_are() {
     std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(packed), &mut rows)
         .expect("data");
     assert_eq!(rows.len(), 160 * (1 + 3 * 200));
-    let pixel = |x: usize, y: usize| &rows[y * 601 + 1 + 3 * x..][..3];
+    move |x, y| rows[y * 601 + 1 + 3 * x..][..3].try_into().expect("a pixel")
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn pixels_are_where_the_marks_are() {
+    let mut figure = figure(vec![Mark::Boxes(vec![0.0], vec![1.0], vec![1.0])]);
+    figure.layers[0].color = "#ff0000".to_string();
+    let pixel = pixels(figure);
     assert_eq!(pixel(110, 70), [255, 0, 0]);
     assert_eq!(pixel(1, 1), [255, 255, 255]);
     let large = Figure { width: 10_000, height: 10_000, ..Figure::default() };
@@ -169,6 +176,21 @@ fn what_the_user_should_change_is_named() {
         ),
         "{said}"
     );
+    let mut strange = figure(vec![Mark::Horizontal(1.0)]);
+    for (opacity, width, said) in [
+        (f64::NAN, 1.0, "the opacity NaN: an opacity is from 0, invisible, to 1"),
+        (-0.1, 1.0, "the opacity -0.1: an opacity is from 0, invisible, to 1"),
+        (1.0, 0.0, "lines of the width 0: a width is above 0 and at most 1000 pixels"),
+        (1.0, f64::NAN, "lines of the width NaN: a width is above 0 and at most 1000 pixels"),
+    ] {
+        let layer = &mut strange.layers[0];
+        (layer.opacity, layer.line_width) = (Some(opacity), Some(width));
+        let strange = Plot::Plot(strange.clone());
+        let expected = format!("layer 1 (horizontal line) has {said}");
+        assert_eq!(check(&strange).map_err(|said| said.to_string()), Err(expected));
+        // Whoever draws it without a check has a picture.
+        good(&strange);
+    }
     let mixed =
         plot(vec![Mark::Bars(vec!["a".into()], vec![1.0]), Mark::Line(vec![0.0], vec![1.0])]);
     assert!(
