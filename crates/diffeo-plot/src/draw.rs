@@ -62,7 +62,10 @@ fn narrowed(width: f64) -> (f64, f64) {
 /// The picture, of this size where the plot does not say its own.
 fn sized(plot: &Plot, usual: (f64, f64), room: f64) -> Scene {
     match plot {
-        Plot::Plot(figure) => draw(figure, usual),
+        Plot::Plot(figure) => {
+            let layout = Layout::new(figure);
+            draw(&layout, usual, &around(&layout, usual, &Around::default()))
+        }
         Plot::Grid { title, columns, plots } => grid(title, *columns, plots, room),
     }
 }
@@ -71,7 +74,22 @@ fn grid(title: &str, columns: usize, plots: &[Plot], room: f64) -> Scene {
     let columns = columns.clamp(1, plots.len().max(1));
     let whole: f64 = if columns == 1 { SIZE.0 } else { 960.0 };
     let usual = narrowed(whole.min(room) / columns as f64);
-    let scenes: Vec<Scene> = plots.iter().map(|plot| sized(plot, usual, room)).collect();
+    let figures: Vec<Option<Layout>> = plots
+        .iter()
+        .map(|plot| match plot {
+            Plot::Plot(figure) => Some(Layout::new(figure)),
+            Plot::Grid { .. } => None,
+        })
+        .collect();
+    let rooms = aligned(&figures, columns, usual);
+    let scenes: Vec<Scene> = plots
+        .iter()
+        .zip(figures.iter().zip(rooms))
+        .map(|(plot, of)| match of {
+            (Some(layout), Some(around)) => draw(layout, usual, &around),
+            _ => sized(plot, usual, room),
+        })
+        .collect();
     let mut out = Scene::default();
     let widths: Vec<f64> = (0..columns)
         .map(|c| scenes.iter().skip(c).step_by(columns).map(|s| s.width).fold(0.0, f64::max))
@@ -111,40 +129,150 @@ fn fitting(text: &str, size: f64, width: f64) -> String {
     font::shortened(text, size, (width - 2.0 * MARGIN).max(size))
 }
 
-fn draw(figure: &Figure, usual: (f64, f64)) -> Scene {
+/// The room around the frame of a figure, up to the edges of its picture, and the height of this.
+#[derive(Clone, Copy, PartialEq, Default)]
+struct Around {
+    left: f64,
+    right: f64,
+    top: f64,
+    below: f64,
+    height: f64,
+}
+
+/// The size of a picture, or the usual one.
+fn size(figure: &Figure, usual: (f64, f64)) -> (f64, f64) {
     let size = |own: usize, usual: f64| if own == 0 { usual } else { own as f64 };
-    let (width, height) = (size(figure.width, usual.0), size(figure.height, usual.1));
-    let layout = Layout::new(figure);
-    let legend = legend::Legend::new(&layout, (width, height));
-    let title = match figure.title.as_str() {
+    (size(figure.width, usual.0), size(figure.height, usual.1))
+}
+
+/// The lines of a title.
+fn title_of(figure: &Figure, (width, height): (f64, f64)) -> Vec<String> {
+    match figure.title.as_str() {
         "" => Vec::new(),
         title => {
             let lines = if height < 200.0 { 1 } else { 3 };
             font::wrapped(title, TITLE, (width - 2.0 * MARGIN).max(TITLE), lines)
         }
-    };
+    }
+}
+
+/// The room that a figure needs around its frame, and no less than `least`.
+fn around(layout: &Layout<'_>, usual: (f64, f64), least: &Around) -> Around {
+    let figure = layout.figure;
+    let (width, height) = size(figure, usual);
+    let legend = legend::Legend::new(layout, (width, height));
     let top = MARGIN
-        + match title.len() {
+        + match title_of(figure, (width, height)).len() {
             0 => 0.0,
             lines => lines as f64 * (TITLE + 4.0) + 6.0,
         };
+    let top = top.max(least.top);
     // What does not say its height is as high as its legend and the names below it need.
     let grown = |height: f64, needed: f64| match figure.height {
         0 => height.max(needed.min(TALLEST).ceil()),
         _ => height,
     };
-    let height = grown(height, top + legend.height + MARGIN);
+    let height = grown(height.max(grown(0.0, least.height)), top + legend.height + MARGIN);
     // What the axes need depends on their ticks, and these on the room that is left.
-    let mut frame =
-        PlotArea { left: MARGIN, top, width: width - 2.0 * MARGIN, height: height - top };
-    let below = axes::below(&layout, &frame, width);
-    let height = grown(height, top + below + f64::max(0.5 * usual.1, axes::tall(&layout)));
+    let wide = (width - 2.0 * MARGIN).min(width - least.left - least.right + axes::BESIDE);
+    let mut frame = PlotArea { left: MARGIN, top, width: wide, height: height - top };
+    let below = axes::below(layout, &frame, width).max(least.below);
+    let height = grown(height, top + below + f64::max(0.5 * usual.1, axes::tall(layout)));
+    frame.height = (height - top - below).max(10.0);
+    let left = axes::beside(layout, &frame, width).max(least.left);
+    Around { left, right: (MARGIN + legend.width).max(least.right), top, below, height }
+}
+
+/// How often the room around aligned figures is looked at anew: it has other ticks than before.
+const LOOKS: usize = 4;
+
+/// The narrowest and the lowest frame that is aligned with others.
+const FRAME: (f64, f64) = (90.0, 60.0);
+
+/// The room around the figures of a grid: in a column the frames of all that are equally wide begin and end at one x, in a row
+/// those of all that are equally high at one y.
+fn aligned(
+    figures: &[Option<Layout<'_>>],
+    columns: usize,
+    usual: (f64, f64),
+) -> Vec<Option<Around>> {
+    let needed = |least: &[Option<Around>]| -> Vec<Option<Around>> {
+        let all = figures.iter().zip(least);
+        all.map(|(figure, least)| Some(around(figure.as_ref()?, usual, least.as_ref()?))).collect()
+    };
+    let mut all = needed(&vec![Some(Around::default()); figures.len()]);
+    for _ in 0..LOOKS {
+        let together = align(figures, &all, columns, usual);
+        let next = needed(&together);
+        all = together;
+        if next == all {
+            break;
+        }
+        all = next;
+    }
+    align(figures, &all, columns, usual)
+}
+
+/// The room of each figure made that of its column and of its row.
+fn align(
+    figures: &[Option<Layout<'_>>],
+    all: &[Option<Around>],
+    columns: usize,
+    usual: (f64, f64),
+) -> Vec<Option<Around>> {
+    let of = |i: usize| Some((figures[i].as_ref()?.figure, all[i]?));
+    let mut out = all.to_vec();
+    for (i, around) in out.iter_mut().enumerate() {
+        let (Some((figure, own)), Some(around)) = (of(i), around) else { continue };
+        let most = |others: &mut dyn Iterator<Item = Around>, part: fn(&Around) -> f64| {
+            others.map(|around| part(&around)).fold(0.0, f64::max)
+        };
+        let width = size(figure, usual).0;
+        let column: Vec<Around> = (i % columns..figures.len())
+            .step_by(columns)
+            .filter_map(of)
+            .filter(|(other, _)| size(other, usual).0 == width)
+            .map(|(_, around)| around)
+            .collect();
+        let left = most(&mut column.iter().copied(), |around| around.left);
+        let right = most(&mut column.iter().copied(), |around| around.right);
+        if width - left - right >= FRAME.0 {
+            (around.left, around.right) = (left, right);
+        }
+        let first = i - i % columns;
+        let row: Vec<(&Figure, Around)> =
+            (first..(first + columns).min(figures.len())).filter_map(of).collect();
+        // Those that do not say their height have one.
+        let free = row.iter().filter(|(other, _)| other.height == 0).map(|(_, around)| *around);
+        let free = most(&mut free.into_iter(), |around| around.height);
+        let height = |figure: &Figure, own: f64| if figure.height == 0 { free } else { own };
+        around.height = height(figure, own.height);
+        let equal = row.iter().filter(|(other, o)| height(other, o.height) == around.height);
+        let equal: Vec<Around> = equal.map(|(_, around)| *around).collect();
+        let top = most(&mut equal.iter().copied(), |around| around.top);
+        let below = most(&mut equal.iter().copied(), |around| around.below);
+        if around.height - top - below >= FRAME.1 {
+            (around.top, around.below) = (top, below);
+        }
+    }
+    out
+}
+
+/// The picture of a figure with this room around its frame.
+fn draw(layout: &Layout<'_>, usual: (f64, f64), around: &Around) -> Scene {
+    let figure = layout.figure;
+    let (width, usual_height) = size(figure, usual);
+    let Around { left, right, top, below, height } = *around;
+    let legend = legend::Legend::new(layout, (width, usual_height));
+    let title = title_of(figure, (width, usual_height));
     let widest = title.iter().map(|line| font::width(line, TITLE)).fold(0.0, f64::max);
     let mut scene = Scene { width, height, shapes: Vec::new() };
-    frame.height = (height - top - below).max(10.0);
-    let beside = axes::beside(&layout, &frame, width);
-    frame.left = beside;
-    frame.width = (width - beside - MARGIN - legend.width).max(10.0);
+    let mut frame = PlotArea {
+        left,
+        top,
+        width: (width - left - right).max(10.0),
+        height: (height - top - below).max(10.0),
+    };
     if let Some(aspect) = layout.aspect() {
         let (wide, high) = (frame.width, frame.height);
         frame.width = wide.min(aspect * high).max(1.0);
@@ -158,17 +286,17 @@ fn draw(figure: &Figure, usual: (f64, f64)) -> Scene {
             _ => frame.top += 0.5 * (high - frame.height),
         }
     }
-    axes::grid(&mut scene, &layout, &frame);
-    marks::draw(&mut scene, &layout, &frame);
-    axes::draw(&mut scene, &layout, &frame);
-    legend.draw(&mut scene, &layout, &frame);
+    axes::grid(&mut scene, layout, &frame);
+    marks::draw(&mut scene, layout, &frame);
+    axes::draw(&mut scene, layout, &frame);
+    legend.draw(&mut scene, layout, &frame);
     let width = scene.width;
     let half = 0.5 * widest + MARGIN;
     let middle = frame.x(0.5).clamp(half.min(0.5 * width), (width - half).max(0.5 * width));
     for (i, line) in title.iter().enumerate() {
         scene.title((middle, MARGIN + TITLE - 2.0 + i as f64 * (TITLE + 4.0)), line, TITLE);
     }
-    if let Some(text) = notice(&layout) {
+    if let Some(text) = notice(layout) {
         scene.text((frame.x(0.5), frame.y(0.5)), text, LABEL, Anchor::Middle);
     }
     scene

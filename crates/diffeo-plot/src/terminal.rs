@@ -38,16 +38,59 @@ const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 /// A picture of lines, each of which ends with a line break.
 pub fn terminal(plot: &Plot, style: Style) -> String {
     match plot {
-        Plot::Plot(figure) => Drawing::new(figure, style).text(),
+        Plot::Plot(figure) => Drawing::new(figure, style, 0).text(),
         // One below the other, for a line has few characters.
-        Plot::Grid { title, plots, .. } => {
+        Plot::Grid { title, columns, plots } => {
             let mut out = String::new();
             if !title.is_empty() {
                 out = format!("{}\n\n", cut(&printable(title), style.width.max(LEAST)));
             }
-            let plots: Vec<String> = plots.iter().map(|plot| terminal(plot, style)).collect();
-            out + &plots.join("\n")
+            // The axes of a column of the grid begin at one place.
+            let columns = (*columns).max(1);
+            let margins: Vec<usize> = plots.iter().map(|plot| margin(plot, style)).collect();
+            let drawn: Vec<String> = plots
+                .iter()
+                .enumerate()
+                .map(|(i, plot)| match plot {
+                    Plot::Plot(figure) => {
+                        let column = margins.iter().skip(i % columns).step_by(columns);
+                        Drawing::new(figure, style, column.copied().max().unwrap_or(0)).text()
+                    }
+                    Plot::Grid { .. } => terminal(plot, style),
+                })
+                .collect();
+            out + &drawn.join("\n")
         }
+    }
+}
+
+/// The width of the numbers at the left of a figure.
+fn margin(plot: &Plot, style: Style) -> usize {
+    match plot {
+        Plot::Plot(figure) => Left::new(&Layout::new(figure), style).width,
+        Plot::Grid { .. } => 0,
+    }
+}
+
+/// What stands at the left.
+struct Left {
+    ticks: Vec<(f64, String)>,
+    /// Its width, and the number of lines beside it.
+    width: usize,
+    rows: usize,
+}
+
+impl Left {
+    fn new(layout: &Layout<'_>, style: Style) -> Left {
+        let width = style.width.max(LEAST);
+        let names = &layout.figure.y.names;
+        let rows = (width / 4).clamp(8, 20).max(names.len().min(NAMED));
+        let mut ticks = layout.ticks(false, (rows / 4).max(2));
+        if !names.is_empty() {
+            ticks.iter_mut().for_each(|(_, name)| *name = cut(&printable(name), width / 2));
+        }
+        let widest = ticks.iter().map(|(_, text)| count(text)).max().unwrap_or(0);
+        Left { ticks, width: widest.min(width / 2), rows }
     }
 }
 
@@ -77,16 +120,13 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(figure: &'a Figure, style: Style) -> Drawing<'a> {
+    /// A figure with at least so much room for the numbers at the left.
+    fn new(figure: &'a Figure, style: Style, margin: usize) -> Drawing<'a> {
         let width = style.width.max(LEAST);
         let layout = Layout::new(figure);
-        let rows = (width / 4).clamp(8, 20).max(figure.y.names.len().min(NAMED));
-        let mut left = layout.ticks(false, (rows / 4).max(2));
-        if !figure.y.names.is_empty() {
-            left.iter_mut().for_each(|(_, name)| *name = cut(&printable(name), width / 2));
-        }
-        let margin = left.iter().map(|(_, text)| count(text)).max().unwrap_or(0).min(width / 2);
-        let (mut columns, mut rows) = (width - margin - 3, rows);
+        let Left { ticks: left, width: own, mut rows } = Left::new(&layout, style);
+        let margin = margin.max(own);
+        let mut columns = width - margin - 3;
         if let Some(aspect) = layout.aspect() {
             // A character is twice as high as wide.
             columns = ((2.0 * aspect * rows as f64) as usize).clamp(1, columns);

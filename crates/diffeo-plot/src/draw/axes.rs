@@ -98,10 +98,13 @@ pub fn tall(layout: &Layout<'_>) -> f64 {
     layout.ticks(false, 0).len() as f64 * if layout.figure.y.names.is_empty() { 0.0 } else { LINE }
 }
 
+/// The room beside a frame, about, where its height is not known yet.
+pub const BESIDE: f64 = 60.0;
+
 /// The height that the x axis needs below the frame.
 pub fn below(layout: &Layout<'_>, frame: &PlotArea, width: f64) -> f64 {
     // About as wide as the frame will be.
-    let bottom = bottom(layout, (frame.width - 60.0).clamp(10.0, width));
+    let bottom = bottom(layout, (frame.width - BESIDE).clamp(10.0, width));
     let widest = bottom.ticks.iter().map(|(_, text)| font::width(text, SMALL)).fold(0.0, f64::max);
     let texts = -bottom.angle.to_radians().sin() * widest + SMALL;
     let label = if layout.figure.x.label.is_empty() { 0.0 } else { LABEL + 8.0 };

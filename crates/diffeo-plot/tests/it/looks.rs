@@ -200,6 +200,97 @@ fn a_legend_within_the_axes_is_where_nothing_is() {
     }
 }
 
+/// The frames of the figures of a grid, in their order: left, right, top, bottom.
+fn frames(drawn: &str) -> Vec<[f64; 4]> {
+    // The axes themselves are the first two lines of this colour, from where they meet.
+    let mut out: Vec<[f64; 4]> = Vec::new();
+    let lines: Vec<&str> = drawn
+        .lines()
+        .filter(|l| l.starts_with("<path") && l.contains("stroke=\"#888"))
+        .filter_map(|l| l.split("d=\"M").nth(1).and_then(|d| d.split('"').next()))
+        .collect();
+    let numbers = |line: &str| -> Vec<f64> {
+        let apart = line.replace('-', " -").replace('l', " ");
+        apart.split_whitespace().flat_map(str::parse).collect()
+    };
+    for pair in lines.windows(2) {
+        let (across, up) = (numbers(pair[0]), numbers(pair[1]));
+        if across[2] > 8.0 && across[3] == 0.0 && up[2] == 0.0 && up[3] < -8.0 {
+            out.push([across[0], across[0] + across[2], across[1] + up[3], across[1]]);
+        }
+    }
+    out
+}
+
+/// A figure whose numbers on the y axis are this large.
+fn of_height(y: f64) -> Figure {
+    figure(vec![Mark::Line(vec![0.0, 1.0, 2.0], vec![0.0, y, 0.5 * y])])
+}
+
+fn grid(columns: usize, figures: &[Figure]) -> Plot {
+    let plots = figures.iter().cloned().map(Plot::Plot).collect();
+    Plot::Grid { title: String::new(), columns, plots }
+}
+
+#[test]
+fn frames_of_a_column_begin_and_end_together() {
+    let mut all = [of_height(1.0), of_height(31_000.0), of_height(2e-9), of_height(5.0)];
+    all[0].y.label = "a label".to_string();
+    all[2].layers[0].name = "a legend".to_string();
+    let frames = frames(&svg(&grid(1, &all)));
+    assert_eq!(frames.len(), 4);
+    for other in &frames[1..] {
+        assert_eq!((other[0], other[1]), (frames[0][0], frames[0][1]), "{frames:?}");
+    }
+    // Each by itself, they do not.
+    let alone: Vec<f64> = all.iter().map(|figure| self::frames(&drawn(figure))[0][0]).collect();
+    assert!(alone.iter().all(|left| *left <= frames[0][0]) && alone[3] + 20.0 < alone[2]);
+    // In characters they begin together.
+    let text = terminal(&grid(1, &all), Style { width: 60, color: false });
+    let axes: Vec<usize> =
+        text.lines().filter_map(|line| line.chars().position(|c| c == '└')).collect();
+    assert!(axes.len() == 4 && axes.iter().all(|at| *at == axes[0]), "{text}");
+}
+
+#[test]
+fn frames_of_a_row_begin_and_end_together() {
+    let mut all = [of_height(1.0), of_height(1e4), of_height(2.0), of_height(3e7), of_height(4.0)];
+    all[0].title = "a title".to_string();
+    all[1].x.label = "a label".to_string();
+    let names: Vec<String> = (0..3).map(|i| format!("a very long name of a place {i}")).collect();
+    all[1].x.names = names;
+    // A legend that makes the picture higher
+    all[4].layers = (0..40).map(|_| all[2].layers[0].clone()).collect();
+    for (i, layer) in all[4].layers.iter_mut().enumerate() {
+        layer.name = i.to_string();
+    }
+    let frames = frames(&svg(&grid(3, &all)));
+    assert_eq!(frames.len(), 5);
+    for (a, b) in [(0, 1), (1, 2), (3, 4)] {
+        assert_eq!((frames[a][2], frames[a][3]), (frames[b][2], frames[b][3]), "{frames:?}");
+    }
+    for (a, b) in [(0, 3), (1, 4)] {
+        assert_eq!((frames[a][0], frames[a][1]), (frames[b][0], frames[b][1]), "{frames:?}");
+    }
+    assert!(frames[4][3] - frames[4][2] > 600.0, "{frames:?}");
+}
+
+#[test]
+fn figures_of_their_own_sizes_are_not_aligned_with_others() {
+    let mut all = [of_height(1.0), of_height(31_000.0), of_height(2.0)];
+    (all[1].width, all[1].height) = (300, 200);
+    let aligned = frames(&svg(&grid(1, &all)));
+    assert_eq!(aligned[0][0], aligned[2][0], "{aligned:?}");
+    assert!(aligned[1][0] > aligned[0][0] + 10.0, "{aligned:?}");
+    // Names that leave no room for what stands beside the others
+    let mut narrow = [of_height(1.0), of_height(2.0)];
+    narrow.iter_mut().for_each(|figure| (figure.width, figure.height) = (300, 200));
+    narrow[0].y.names = vec!["a name that is long enough to take the half".to_string(); 2];
+    narrow[1].layers[0].name = "a name in a legend that takes several lines".to_string();
+    let apart = frames(&svg(&grid(1, &narrow)));
+    assert!(apart.iter().all(|frame| frame[1] - frame[0] > 90.0), "{apart:?}");
+}
+
 #[test]
 fn layers_of_one_name_have_one_colour_and_one_entry() {
     let mut both = figure(vec![
