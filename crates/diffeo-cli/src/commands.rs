@@ -293,7 +293,8 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     let targets: Vec<&Target> = outs.iter().map(|out| &out.place.target).chain(pictures).collect();
     spare(&args.file, &targets).map_err(|wrong| shell.usage(&[*wrong]))?;
     for out in &outs {
-        check_writable(&out.place, out.ty(ty), datas).map_err(|e| refused(&shell, &e))?;
+        check_writable(&out.place, &out.part, out.ty(ty), datas)
+            .map_err(|e| refused(&shell, &e))?;
     }
     shell.phase("read", "reading the arguments".to_string());
     let arg =

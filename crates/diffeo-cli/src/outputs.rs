@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub struct OutputPlace {
     /// The field of the result, and the field of that, by positions; none for the whole.
     path: Vec<usize>,
+    /// The same by names, as the option has them; the empty text for the whole.
+    pub part: String,
     /// Where it goes.
     pub place: Place,
 }
@@ -34,7 +36,7 @@ impl OutputPlace {
             _ => ty,
         };
         let interface = Some(self.path.iter().fold(interface, field));
-        Output { place: &self.place, value, ty: self.ty(ty), interface }
+        Output { place: &self.place, part: &self.part, value, ty: self.ty(ty), interface }
     }
 }
 
@@ -118,7 +120,10 @@ fn output(text: &str, name: &str, result: &Ty) -> Result<OutputPlace, Box<Diagno
         (None, _) => (Vec::new(), text),
     };
     match Place::of(file) {
-        Some(place) => Ok(OutputPlace { path, place }),
+        Some(place) => {
+            let part = text.strip_suffix(file).and_then(|field| field.strip_suffix('='));
+            Ok(OutputPlace { path, part: part.unwrap_or_default().to_string(), place })
+        }
         None => {
             let endings = ".json, .csv, .tsv, .txt, .dat, .npy, .npz";
             let message = format!("`--out {text}` ends in none of {endings}");

@@ -3,6 +3,7 @@
 
 use super::error::{BadCell, Content, Damage, DataError, DataSource, JsonPiece, Problem, Row};
 use super::message::{in_json, listed, short};
+use super::misfit::lengths_help;
 use super::options;
 use super::show_type;
 use super::Format;
@@ -50,12 +51,25 @@ impl DataError {
         quoted(&place)
     }
 
+    /// What stands before the name of a field of what is written, in `--out`.
+    fn within(&self) -> String {
+        match self.part.as_str() {
+            "" => String::new(),
+            part => format!("{part}."),
+        }
+    }
+
     pub(super) fn help(&self, datas: &[DataDecl]) -> Option<String> {
         let line = self.at.map_or(1, |at| at.line).to_string();
         match &self.problem {
             Problem::Syntax { found, .. } if self.source != DataSource::Text => {
                 in_json(found).map(str::to_string)
             }
+            Problem::Unsuitable(format, ty) => {
+                let within = self.field.is_none().then(|| self.within());
+                Some(format.what_fits(ty, datas, within.as_deref()))
+            }
+            Problem::Lengths(lengths) => Some(lengths_help(lengths, &self.within())),
             Problem::Cell(cell) => self.bad_cell(cell, datas),
             Problem::MissingCell(column, ty, _, row) => {
                 if row.above > 0 && (row.total || row.empty) {
@@ -361,7 +375,8 @@ impl Problem {
             Problem::Without(_) => Some(
                 "build it with the feature `binary-tables`, or save the table as a .csv file".to_string(),
             ),
-            Problem::Unsuitable(format, ty) => Some(format.what_fits(ty)),
+            // These need more than the problem.
+            Problem::Unsuitable(..) | Problem::Lengths(_) => None,
             Problem::Syntax { found, .. } => Some(in_json(found).unwrap_or(
                 "an argument is JSON, or the name of a file that ends in .json, .csv, .tsv, .txt, .dat, .xlsx, \
                  .parquet, .arrow, .feather, .npy or .npz; `data.log:csv` names the format of another file",

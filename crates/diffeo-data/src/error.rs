@@ -14,6 +14,8 @@ use zip::result::ZipError;
 pub struct DataError {
     /// What was being read: the field and its type; nothing when a result was being written.
     pub field: Option<Declared>,
+    /// What was being written: the field of the result, as `--out` names it; the empty text for the whole result.
+    pub part: String,
     /// Where from, or where to.
     pub source: DataSource,
     /// The format there, and the options that stand behind the name.
@@ -105,6 +107,19 @@ pub struct CsvColumn {
     pub number: usize,
     /// Its name in the header, if there is one.
     pub name: Option<String>,
+}
+
+/// Columns of different lengths, which are no table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColumnLengths {
+    /// The format of the table.
+    pub format: Format,
+    /// The first column and its length.
+    pub first: (Name, usize),
+    /// The first one of another length.
+    pub other: (Name, usize),
+    /// Whether all hold numbers, so that an NPZ file holds them.
+    pub numbers: bool,
 }
 
 /// A cell that is not of its type.
@@ -241,6 +256,8 @@ pub enum Problem {
     SkippedAll(usize),
     /// A format that cannot hold values of this type.
     Unsuitable(Format, Ty),
+    /// Columns of different lengths.
+    Lengths(ColumnLengths),
     /// A format that is read, not written.
     ReadOnly(Format),
     /// A format that this program was built without.
@@ -368,6 +385,7 @@ impl DataError {
             ty: field.ty.clone(),
             written: field.written.map(str::to_string),
         };
-        Box::new(DataError { field: Some(declared), source, given, at, problem })
+        let part = String::new();
+        Box::new(DataError { field: Some(declared), part, source, given, at, problem })
     }
 }

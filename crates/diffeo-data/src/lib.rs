@@ -10,6 +10,7 @@ mod advice;
 mod error;
 mod format;
 mod message;
+mod misfit;
 mod options;
 mod place;
 mod read;
@@ -19,8 +20,8 @@ mod write;
 
 pub use diffeo_base::reason;
 pub use error::{
-    BadCell, Content, CsvColumn, Damage, DataError, DataSource, Declared, Given, JsonPiece,
-    PathStep, Position, Problem, Row,
+    BadCell, ColumnLengths, Content, CsvColumn, Damage, DataError, DataSource, Declared, Given,
+    JsonPiece, PathStep, Position, Problem, Row,
 };
 pub use format::Format;
 pub use place::{Place, Target};

@@ -1,7 +1,8 @@
 //! The messages of data errors; `advice.rs` has what they advise.
 
 use super::error::{
-    Content, CsvColumn, Damage, DataError, DataSource, JsonPiece, PathStep, Position, Problem,
+    ColumnLengths, Content, CsvColumn, Damage, DataError, DataSource, JsonPiece, PathStep,
+    Position, Problem,
 };
 use super::options;
 use super::read::MISSING;
@@ -116,7 +117,13 @@ impl Problem {
                 format!("`skip={lines}` leaves no line of it")
             }
             Problem::Unsuitable(format, t) => {
-                format!("{} cannot hold a value of type `{}`", format.info().article, ty(t))
+                let (article, why) = (format.info().article, format.why_not(t, datas));
+                format!("{article} cannot hold a value of type `{}`: {why}", ty(t))
+            }
+            Problem::Lengths(ColumnLengths { first: (first, length), other: (other, found), .. }) => {
+                format!(
+                    "the columns of a table have the same length, but `{first}` has {length} and `{other}` has {found}"
+                )
             }
             Problem::ReadOnly(format) => {
                 format!("{} can be read, but not written", format.info().article)

@@ -1,7 +1,6 @@
 //! What the formats can hold: the layout of a type in a table, the number type and rank of an NPY
 //! file, the arrays of an NPZ file; and the types of the prelude that data has a notation for.
 
-use super::format::Format;
 use diffeo_base::Name;
 use diffeo_calculus::ty::{DataDecl, Ty, WellKnown, NOTHING};
 use diffeo_calculus::value::Value;
@@ -30,7 +29,7 @@ pub(super) struct Cell<'t> {
 }
 
 impl<'t> Cell<'t> {
-    fn of(ty: &'t Ty, datas: &[DataDecl]) -> Option<Cell<'t>> {
+    pub fn of(ty: &'t Ty, datas: &[DataDecl]) -> Option<Cell<'t>> {
         let inner = maybe(ty, datas);
         let (scalar, maybe) = (inner.unwrap_or(ty), inner.is_some());
         matches!(scalar, Ty::Real | Ty::Int | Ty::Bool | Ty::String).then_some(Cell {
@@ -118,23 +117,5 @@ pub(super) fn members(ty: &Ty) -> Option<&[(Name, Ty)]> {
             fields.iter().all(|(_, ty)| leaf(ty).is_some()).then_some(fields)
         }
         _ => None,
-    }
-}
-
-impl Format {
-    /// What the format holds, and what to use for a value of this type.
-    pub(super) fn what_fits(self, ty: &Ty) -> String {
-        if self == Format::Json {
-            return "a function has no representation as data".to_string();
-        }
-        let holds = self.info().holds;
-        let others = match self {
-            _ if *ty == Ty::String => "a String is written to a .txt file as it is",
-            _ if leaf(ty).is_some() => "this type fits into .npy and .json",
-            Format::Npz | Format::Json => ".json holds every value",
-            _ if members(ty).is_some() => "this type fits into .npz and .json",
-            _ => ".json holds every value",
-        };
-        format!("{holds}; {others}")
     }
 }

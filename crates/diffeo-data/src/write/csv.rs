@@ -6,10 +6,11 @@
 //! it would be read as something else: one that is empty or of blanks alone, that holds a quote, a separator or a line break, or stands
 //! for a missing cell where one may be missing.
 
-use super::unexpected;
+use super::{misfitting, unexpected};
+use crate::error::ColumnLengths;
 use crate::format::Format;
 use crate::read::is_missing;
-use crate::shape::{layout, Cell, TableLayout};
+use crate::shape::{layout, members, Cell, TableLayout};
 use diffeo_base::Name;
 use diffeo_calculus::array::Array;
 use diffeo_calculus::show::show;
@@ -56,7 +57,9 @@ pub(super) fn write(
                 Some(Value::Array(array)) => Ok((&**array, fields[i])),
                 _ => Err(unexpected()),
             });
-            columns.collect::<io::Result<Vec<_>>>().and_then(|columns| rows(&mut line, &columns))
+            let columns = columns.collect::<io::Result<Vec<_>>>()?;
+            same_lengths(&columns, format, members(ty).is_some())?;
+            rows(&mut line, &columns)
         }
         (TableLayout::Records(fields), Value::Array(records)) => {
             let sorted = sorted(fields);
@@ -111,20 +114,26 @@ pub(super) fn write(
     }
 }
 
-/// Writes the lines of columns of one length.
-fn rows<W: Write>(
-    line: &mut CsvLine<'_, W>,
-    columns: &[(&Array, (&Name, Cell<'_>))],
-) -> io::Result<()> {
+/// A column with its name.
+type Column<'a> = (&'a Array, (&'a Name, Cell<'a>));
+
+/// Checks that columns have one length; whether an NPZ file holds them.
+fn same_lengths(columns: &[Column<'_>], format: Format, numbers: bool) -> io::Result<()> {
     let Some((first, (name, _))) = columns.first() else { return Ok(()) };
-    if let Some((other, (second, _))) = columns.iter().find(|(c, _)| c.len() != first.len()) {
-        let reason = format!(
-            "the columns of a table have the same length, but `{name}` has {} and `{second}` has {}",
-            first.len(),
-            other.len()
-        );
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    match columns.iter().find(|(column, _)| column.len() != first.len()) {
+        Some((other, (second, _))) => Err(misfitting(ColumnLengths {
+            format,
+            first: ((*name).clone(), first.len()),
+            other: ((*second).clone(), other.len()),
+            numbers,
+        })),
+        None => Ok(()),
     }
+}
+
+/// Writes the lines of columns of one length.
+fn rows<W: Write>(line: &mut CsvLine<'_, W>, columns: &[Column<'_>]) -> io::Result<()> {
+    let Some((first, _)) = columns.first() else { return Ok(()) };
     for i in 0..first.len() {
         for (column, (_, cell)) in columns {
             line.cell(&column.get(i), cell)?;

@@ -10,7 +10,7 @@ mod npy;
 
 pub use json::{printable_json, to_json};
 
-use super::error::{DataError, DataSource, Given, Problem};
+use super::error::{ColumnLengths, DataError, DataSource, Given, Problem};
 use super::format::Format;
 use super::place::{Place, Target};
 use super::read::Check;
@@ -21,29 +21,37 @@ use diffeo_calculus::value::Value;
 use diffeo_front::interface::Type;
 use flate2::{write::GzEncoder, Compression};
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Whether results of this type can be written to this place.
-pub fn check_writable(place: &Place, ty: &Ty, datas: &[DataDecl]) -> Result<(), Box<DataError>> {
+/// Whether results of this type, or the part of a result that has this name, can be written to this place.
+pub fn check_writable(
+    place: &Place,
+    part: &str,
+    ty: &Ty,
+    datas: &[DataDecl],
+) -> Result<(), Box<DataError>> {
+    let refused = |problem| Err(writing(&place.target, part, problem));
     let Some(fits) = place.format.info().written else {
-        return Err(writing(&place.target, Problem::ReadOnly(place.format)));
+        return refused(Problem::ReadOnly(place.format));
     };
     let fits = fits(ty, datas);
     match place.options.first() {
-        Some(option) => Err(writing(&place.target, Problem::WriteOption(option.clone()))),
-        None if !fits => Err(writing(&place.target, Problem::Unsuitable(place.format, ty.clone()))),
+        Some(option) => refused(Problem::WriteOption(option.clone())),
+        None if !fits => refused(Problem::Unsuitable(place.format, ty.clone())),
         None => Ok(()),
     }
 }
 
-fn writing(target: &Target, problem: Problem) -> Box<DataError> {
+fn writing(target: &Target, part: &str, problem: Problem) -> Box<DataError> {
     let source = match target {
         Target::Standard => DataSource::StandardOutput,
         Target::File(path) => DataSource::File(path.clone()),
     };
-    Box::new(DataError { field: None, source, given: Given::default(), at: None, problem })
+    let part = part.to_string();
+    Box::new(DataError { field: None, part, source, given: Given::default(), at: None, problem })
 }
 
 /// A value, or a part of one, and where it goes.
@@ -51,6 +59,8 @@ fn writing(target: &Target, problem: Problem) -> Box<DataError> {
 pub struct Output<'a> {
     /// The file or stream.
     pub place: &'a Place,
+    /// The field of the result that is written, as `--out` names it; the empty text for the whole result.
+    pub part: &'a str,
     /// The value.
     pub value: &'a Value,
     /// Its type.
@@ -71,9 +81,9 @@ pub fn write_results(
 ) -> Result<(), Box<DataError>> {
     let (mut staged, mut direct) = (Vec::new(), Vec::new());
     for output in outputs {
-        check_writable(output.place, output.ty, datas)?;
+        check_writable(output.place, output.part, output.ty, datas)?;
         let write = |out: &mut dyn Write| encode(out, output, datas);
-        let failed = |error| failure(&output.place.target, &error);
+        let failed = |error| failure(&output.place.target, output.part, &error);
         match &output.place.target {
             Target::Standard => direct.push((output, None)),
             Target::File(path) if path == Path::new("/dev/stdout") => direct.push((output, None)),
@@ -91,10 +101,10 @@ pub fn write_results(
                 .open(path)
                 .and_then(|mut file| encode(&mut file, output, datas)),
         };
-        written.map_err(|error| failure(&output.place.target, &error))?;
+        written.map_err(|error| failure(&output.place.target, output.part, &error))?;
     }
     for (output, file) in staged {
-        file.put().map_err(|error| failure(&output.place.target, &error))?;
+        file.put().map_err(|error| failure(&output.place.target, output.part, &error))?;
     }
     Ok(())
 }
@@ -116,16 +126,37 @@ pub fn write_bytes(target: &Target, bytes: &[u8], check: Check<'_>) -> Result<()
             None => write(&mut File::options().write(true).open(path)?),
         }),
     };
-    written.map_err(|error| failure(target, &error))
+    written.map_err(|error| failure(target, "", &error))
 }
 
-fn failure(target: &Target, error: &io::Error) -> Box<DataError> {
-    let problem = match error.kind() {
-        io::ErrorKind::BrokenPipe => Problem::Closed,
-        io::ErrorKind::NotFound => Problem::Unwritable("there is no such folder".to_string()),
-        _ => Problem::Unwritable(reason(error)),
+/// A value that the format cannot hold though its type fits, on its way through what writes.
+#[derive(Debug)]
+struct Misfitting(ColumnLengths);
+
+impl fmt::Display for Misfitting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the format cannot hold this value")
+    }
+}
+
+impl std::error::Error for Misfitting {}
+
+/// The error for a value that the format cannot hold.
+fn misfitting(lengths: ColumnLengths) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, Misfitting(lengths))
+}
+
+fn failure(target: &Target, part: &str, error: &io::Error) -> Box<DataError> {
+    let misfit = error.get_ref().and_then(|inner| inner.downcast_ref::<Misfitting>());
+    let problem = match (misfit, error.kind()) {
+        (Some(Misfitting(lengths)), _) => Problem::Lengths(lengths.clone()),
+        (None, io::ErrorKind::BrokenPipe) => Problem::Closed,
+        (None, io::ErrorKind::NotFound) => {
+            Problem::Unwritable("there is no such folder".to_string())
+        }
+        (None, _) => Problem::Unwritable(reason(error)),
     };
-    writing(target, problem)
+    writing(target, part, problem)
 }
 
 /// A file that is written beside its place; it goes if it is not put there.
@@ -290,7 +321,7 @@ impl<W: Write> Write for Out<W> {
 }
 
 fn write(out: &mut impl Write, output: &Output<'_>, datas: &[DataDecl]) -> io::Result<()> {
-    let Output { place, value, ty, interface } = *output;
+    let Output { place, part: _, value, ty, interface } = *output;
     match place.format {
         Format::Json => {
             to_json(out, value, ty, datas)?;

@@ -71,7 +71,7 @@ fn what_does_not_fit_a_column_is_named() {
             one("weight", Ty::Real),
             "sensor.parquet: the header has no column `weight` (of type `Real`)",
         ),
-        (Ty::Real, "sensor.parquet: a Parquet file cannot hold a value of type `Real`"),
+        (Ty::Real, "sensor.parquet: a Parquet file cannot hold a value of type `Real`: it is one number, no table"),
     ] {
         let message_found = read(&book("sensor.parquet"), &ty);
         assert!(message_found.ends_with(message), "{message_found}");

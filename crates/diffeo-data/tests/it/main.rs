@@ -106,7 +106,7 @@ fn write(place: &str, text: &str, ty: &Ty) -> Result<(), String> {
     let field = Field { name: "x", ty, written: None, interface: None };
     let value = read_argument(text, &field, &datas, &|| Ok(())).expect("sound JSON");
     let place = Place::of(place).expect("a name with a format");
-    let output = Output { place: &place, value: &value, ty, interface: None };
+    let output = Output { place: &place, part: "", value: &value, ty, interface: None };
     write_results(&[output], &datas, &|| Ok(()))
         .map_err(|error| error.to_diagnostic(&datas).message)
 }

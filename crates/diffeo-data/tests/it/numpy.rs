@@ -42,7 +42,7 @@ fn npy_files_are_read_whatever_their_byte_and_index_order() {
             Ty::array(Ty::array(Ty::Int)),
             "FILE: the elements have the dtype `<f8`, the type wants `Int`",
         ),
-        (Ty::Unit, "FILE: an NPY file cannot hold a value of type `()`"),
+        (Ty::Unit, "FILE: an NPY file cannot hold a value of type `()`: it is a value without parts, no array of numbers"),
     ] {
         assert_eq!(folder.read("a.npy", npy(&header("False"), &numbers), &ty), message);
     }
@@ -96,7 +96,7 @@ fn a_record_is_read_from_the_arrays_of_its_fields() {
             record([("w", Ty::Real)]),
             ":w: the array has the shape 2×2 (2 dimensions), the type has 0 dimensions",
         ),
-        (record([("w", Ty::String)]), ": an NPZ file cannot hold a value of type `{w: String}`"),
+        (record([("w", Ty::String)]), ": an NPZ file cannot hold a value of type `{w: String}`: the field `w: String` of it is no array of numbers"),
     ] {
         assert_eq!(read(&path, &ty), format!("{path}{message}"));
     }

@@ -343,7 +343,7 @@ fn columns_stand_in_the_order_of_the_declaration() {
     assert!(unknown.to_diagnostic(&datas()).message.ends_with("which column is which field"));
     let out = folder.0.join("o.csv").display().to_string();
     let place = Place::of(&out).expect("a place");
-    let output = Output { place: &place, value: &value, ty: &ty, interface };
+    let output = Output { place: &place, part: "", value: &value, ty: &ty, interface };
     write_results(&[output], &datas(), &|| Ok(())).expect("a file");
     assert_eq!(std::fs::read_to_string(out).expect("the file"), "b,a\n1.0,2.0\n");
 }
@@ -481,7 +481,8 @@ fn a_text_is_written_as_it_is() {
     let path = folder.write("o.txt", r#""a\n\"b\", c""#, &Ty::String).expect("a file");
     assert_eq!(std::fs::read_to_string(path).expect("the file"), "a\n\"b\", c");
     let refused = folder.write("o.csv", r#""a""#, &Ty::String).expect_err("no table");
-    assert!(refused.ends_with("a CSV file cannot hold a value of type `String`"));
+    assert!(refused
+        .ends_with("a CSV file cannot hold a value of type `String`: it is a text, no table"));
     let refused = folder.write("o.parquet", "[1]", &Ty::array(Ty::Int)).expect_err("not written");
     assert!(refused.ends_with("a Parquet file can be read, but not written"), "{refused}");
 }
@@ -495,8 +496,13 @@ fn files_are_written_all_or_none() {
     let field = Field { name: "x", ty: &ty, written: None, interface: None };
     let value = argument("[1, 2]", &field, &datas(), &|| Ok(())).expect("numbers");
     let places = [place(&path), place(old.as_ref()), place(&folder.0.join("none/b.csv"))];
-    let outputs =
-        places.each_ref().map(|place| Output { place, value: &value, ty: &ty, interface: None });
+    let outputs = places.each_ref().map(|place| Output {
+        place,
+        part: "",
+        value: &value,
+        ty: &ty,
+        interface: None,
+    });
     assert!(write_results(&outputs, &datas(), &|| Ok(())).is_err());
     assert_eq!(std::fs::read_to_string(&old).expect("the file"), "old");
     assert_eq!(std::fs::read_dir(&folder.0).expect("the folder").count(), 1);

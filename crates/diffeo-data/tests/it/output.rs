@@ -95,7 +95,129 @@ fn a_type_that_the_format_cannot_hold_is_known_before() {
         ("o.npy", &Ty::Real, true),
     ] {
         let place = Place::of(name).expect("a name with a format");
-        assert_eq!(check_writable(&place, ty, &datas).is_ok(), fits, "{name}");
+        assert_eq!(check_writable(&place, "", ty, &datas).is_ok(), fits, "{name}");
+    }
+}
+
+/// The message of what cannot be written, and the help.
+fn refusal(name: &str, part: &str, ty: &Ty) -> (String, String) {
+    let datas = datas();
+    let place = Place::of(name).expect("a name with a format");
+    let refused = check_writable(&place, part, ty, &datas).expect_err("a type that does not fit");
+    let diagnostic = refused.to_diagnostic(&datas);
+    let (_, why) = diagnostic.message.split_once("`: ").expect("a reason");
+    let help = diagnostic.help.expect("help").written(Spelling::CommandLine);
+    (why.to_string(), help)
+}
+
+#[test]
+fn what_does_not_fit_is_named_with_what_to_do() {
+    let reals = Ty::array(Ty::Real);
+    let nested = record([("c", reals.clone())]);
+    let columns = record([("a", reals.clone()), ("b", nested.clone()), ("n", Ty::Int)]);
+    let many = record([("k", Ty::Int), ("l", Ty::Int), ("m", Ty::Int), ("n", reals.clone())]);
+    let rows = |ty: &Ty| Ty::array(record([("a", Ty::Real), ("b", ty.clone())]));
+    let cell = "a cell is a Real, Int, Bool or String, or a `Maybe` of one of these; ";
+    let all = ".json holds every value";
+    for (name, part, ty, why, help) in [
+        // No table at all
+        (
+            "o.csv", "", Ty::Real, "it is one number, no table",
+            "an array, `[x]`, is a table with a line for each element; this type fits into .npy and .json",
+        ),
+        ("o.csv", "", Ty::String, "it is a text, no table", "a String is written to a .txt file as it is"),
+        (
+            "o.txt", "", pair(Ty::Real, Ty::Int), "it is a tuple, no table",
+            "an array of such tuples, `[t]`, is a table of one row; .json holds every value",
+        ),
+        (
+            "o.csv", "", pair(reals.clone(), reals.clone()), "it is a tuple, no table",
+            "a record has them by name, `{a = …, b = …}`; .json holds every value",
+        ),
+        ("o.csv", "", tree(Ty::Real), "it is a value of a variant type, no table", all),
+        ("o.csv", "", maybe(reals.clone()), "it is a value that may be missing, no table", "`case` takes it out of `Just`"),
+        // Fields that are no columns
+        (
+            "o.csv", "", columns.clone(), "the fields `b: {c: []Real}` and `n: Int` of it are no columns",
+            "`--out a=a.csv` writes the field `a` alone; .json holds every value",
+        ),
+        (
+            "o.tsv", "fit.rate", columns.clone(), "the fields `b: {c: []Real}` and `n: Int` of it are no columns",
+            "`--out fit.rate.a=a.tsv` writes the field `a` alone; .json holds every value",
+        ),
+        (
+            "o.csv", "", many, "the fields `k: Int`, `l: Int` and `m: Int` of it are no columns",
+            "`--out n=n.csv` writes the field `n` alone; this type fits into .npz and .json",
+        ),
+        (
+            "o.csv", "", record([("a", Ty::Real), ("b", Ty::Int)]),
+            "the fields `a: Real` and `b: Int` of it are no columns",
+            "an array of such records, `[r]`, is a table of one row; this type fits into .npz and .json",
+        ),
+        // Rows with parts that are no cells
+        (
+            "o.csv", "", rows(&nested), "the field `b: {c: []Real}` of its rows is no cell",
+            "put the fields of `b` beside the others of a row; .json holds every value",
+        ),
+        (
+            "o.csv", "", rows(&reals), "the field `b: []Real` of its rows is no cell",
+            "give each element of `b` a field of its own, or a row of its own; .json holds every value",
+        ),
+        (
+            "o.csv", "", Ty::array(pair(Ty::Real, pair(Ty::Int, Ty::Int))),
+            "the component 1 of its rows, of type `(Int, Int)`, is no cell",
+            "a row of single components, `(a, b, c)`, holds them; .json holds every value",
+        ),
+        (
+            "o.csv", "", Ty::array(Ty::array(reals.clone())),
+            "the elements of its rows, of type `[]Real`, are no cells", "this type fits into .npy and .json",
+        ),
+        // NumPy's
+        (
+            "o.npy", "", columns.clone(), "it is a record, no array of numbers",
+            "it holds a Real, Int or Bool, or an array of them of any rank; .json holds every value",
+        ),
+        (
+            "o.npy", "", rows(&Ty::Int), "its elements, of type `{a: Real, b: Int}`, are not Real, Int or Bool",
+            "a record of arrays in place of an array of records fits into .npz; .json holds every value",
+        ),
+        ("o.npz", "", Ty::Real, "it is one number, no record of arrays", "a record, `{x = …}`, gives it a name"),
+        (
+            "o.npz", "", columns, "the field `b: {c: []Real}` of it is no array of numbers",
+            "`--out a=a.npy` writes the field `a` alone; .json holds every value",
+        ),
+    ] {
+        let (told, advised) = refusal(name, part, &ty);
+        assert!(told.starts_with(why), "{told}\n{why}");
+        let help = help.replace("fit.rate.a.tsv", "a.tsv");
+        assert!(advised.contains(&help), "{advised}\n{help}");
+        let of_cells = advised.starts_with(cell);
+        assert_eq!(of_cells, told.ends_with("no cell") || told.ends_with("no cells"), "{advised}");
+    }
+}
+
+#[test]
+fn columns_of_different_lengths_are_named_with_what_to_do() {
+    let folder = Folder::new();
+    let ty = |second: Ty| record([("a", Ty::array(Ty::Real)), ("b", Ty::array(second))]);
+    for (text, ty, npz) in [
+        (r#"{"a":[1.0,2.0],"b":[true]}"#, ty(Ty::Bool), true),
+        (r#"{"a":[1.0,2.0],"b":["x"]}"#, ty(Ty::String), false),
+    ] {
+        let place =
+            Place::of(folder.0.join("o.csv.gz").to_str().expect("a path")).expect("a place");
+        let field = Field { name: "x", ty: &ty, written: None, interface: None };
+        let value = read_argument(text, &field, &datas(), &|| Ok(())).expect("sound JSON");
+        let output = Output { place: &place, part: "fit", value: &value, ty: &ty, interface: None };
+        let refused = write_results(&[output], &datas(), &|| Ok(())).expect_err("no table");
+        let diagnostic = refused.to_diagnostic(&datas());
+        let why = "the columns of a table have the same length, but `a` has 2 and `b` has 1";
+        assert!(diagnostic.message.ends_with(why), "{}", diagnostic.message);
+        let help = diagnostic.help.expect("help").written(Spelling::CommandLine);
+        let others = if npz { ".npz and .json hold" } else { ".json holds" };
+        assert!(help.contains("`--out fit.a=a.csv --out fit.b=b.csv` writes each"), "{help}");
+        assert!(help.ends_with(&format!("{others} arrays of different lengths")), "{help}");
+        assert_eq!(std::fs::read_dir(&folder.0).expect("the folder").count(), 0);
     }
 }
 
@@ -262,7 +384,7 @@ fn results_are_written_piece_by_piece() {
             pieces.set(pieces.get() + 1);
             Ok(())
         };
-        let output = Output { place: &place, value, ty, interface: None };
+        let output = Output { place: &place, part: "", value, ty, interface: None };
         write_results(&[output], &[], &check).expect("nothing fails");
         let size = std::fs::metadata(&path).expect("the file").len();
         let piece = size / pieces.get();
@@ -287,7 +409,7 @@ fn a_failure_in_writing_leaves_the_old_file() {
                 Err(kind.into())
             }
         };
-        let output = Output { place: &place, value: &rows, ty: &ty, interface: None };
+        let output = Output { place: &place, part: "", value: &rows, ty: &ty, interface: None };
         assert!(write_results(&[output], &[], &check).is_err());
         let left = std::fs::read_dir(&folder.0).expect("the folder").count();
         let text = std::fs::read_to_string(&path).expect("the file");
