@@ -7,7 +7,7 @@
 
 use crate::ir::{ConstantId, FunctionId, Module, SiteId};
 use diffeo_base::{Name, Span};
-use diffeo_calculus::eval::error::ErrorKind;
+use diffeo_calculus::eval::error::{written, ErrorKind};
 use diffeo_calculus::eval::{Exceeded, RuntimeError, MOST_ELEMENTS};
 use diffeo_calculus::prim::{int, IntOp, Rounding};
 
@@ -102,7 +102,7 @@ pub struct Failure {
 pub fn report(module: &Module, failure: Failure) -> RuntimeError {
     let Failure { why, operands, mut site, mut calls, root } = failure;
     let depth = calls.inner.len() + calls.skipped + calls.outer.len();
-    let kind = match &why {
+    let mut kind = match &why {
         Why::Cycle(constant) => cycle(module, *constant, &calls),
         Why::TooDeep => {
             // The call that found no room has not begun: what is open ends with its caller.
@@ -118,10 +118,12 @@ pub fn report(module: &Module, failure: Failure) -> RuntimeError {
     let all = || inner.iter().chain(&outer);
     let entered = all().take_while(|level| level.library).count();
     let span = all().nth(entered).map_or(Span::NONE, |level| level.place);
-    let function = entered.checked_sub(1).and_then(|last| all().nth(last)).map(|level| {
-        // Without the type arguments of an instance.
-        Name::new(level.function.split('[').next().unwrap_or_default())
-    });
+    let function =
+        entered.checked_sub(1).and_then(|last| all().nth(last)).map(|level| level.function.clone());
+    if let (ErrorKind::TooDeep { function: last, .. }, Some(function)) = (&mut kind, &function) {
+        // The library's own functions are none of the user's.
+        *last = function.clone();
+    }
     RuntimeError { kind, span, function, trace: trace(&inner, calls.skipped, &outer) }
 }
 
@@ -177,7 +179,7 @@ pub fn counts(count: i64) -> bool {
 
 fn shown(module: &Module, function: FunctionId) -> Name {
     let function = module.functions.get(function.0 as usize);
-    function.map_or_else(|| Name::new("?"), |function| function.shown.clone())
+    function.map_or_else(|| Name::new("?"), |function| written(&function.shown))
 }
 
 /// The constants that are being computed from this one on, and this one again.
@@ -201,7 +203,7 @@ fn cycle(module: &Module, constant: ConstantId, calls: &OpenCalls) -> ErrorKind 
 
 /// A function that is open, perhaps inlined.
 struct CallLevel {
-    /// Its name.
+    /// Its name in the program.
     function: Name,
     library: bool,
     /// Where it is.
@@ -240,7 +242,7 @@ fn levels(
 fn unfold(module: &Module, site: SiteId, function: FunctionId, levels: &mut Vec<CallLevel>) {
     let mut level = |function: Name, library: bool, place: Span| {
         if !function.is_empty() {
-            levels.push(CallLevel { function, library, place });
+            levels.push(CallLevel { function: written(&function), library, place });
         }
     };
     let mut at = module.sites.get(site.0 as usize);

@@ -32,7 +32,7 @@ mod syntax;
 
 use contexts::{Next, E};
 use diffeo_base::{Name, Span};
-use diffeo_calculus::eval::error::{ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
+use diffeo_calculus::eval::error::{written, ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
 use diffeo_calculus::eval::reals::Reals;
 use diffeo_calculus::eval::{lost, Event, Events, Kinks, Limits};
 use diffeo_calculus::term::{Global, GlobalId, Program};
@@ -317,9 +317,7 @@ impl TraceEvaluator {
     /// The function of the standard library that was called from outside it, if evaluation is within it.
     fn library_function(&self) -> Option<Name> {
         let function = self.at.origin.function.filter(|_| self.at.library)?;
-        let name = &self.code.functions[function as usize].name;
-        // Without the type arguments of an instance.
-        Some(Name::new(name.split('[').next().unwrap_or_default()))
+        Some(written(&self.code.functions[function as usize].name))
     }
 
     /// Passes on the warnings of real arithmetic.

@@ -165,8 +165,8 @@ pub struct RuntimeError {
     pub span: Span,
     /// The function of the standard library that was called there, if that is where it happened.
     pub function: Option<Name>,
-    /// The open calls outside the standard library, innermost first: the function called and the place of
-    /// the call; at most 64.
+    /// The open calls outside the standard library, innermost first: the function called, by its name in the program, and
+    /// the place of the call; at most 64. Calls within the standard library are none of the user's.
     pub trace: Vec<(Name, Span)>,
 }
 
@@ -508,6 +508,14 @@ pub const NEW_ROW: &str = "the rows of the array and the new row";
 
 /// The calls that a message shows of those that led to an error, from the innermost on.
 const CALLS_SHOWN: usize = 3;
+
+/// The name of a definition as the program has it, without the type arguments of an instance: `map` for `map[Real, Int]`.
+pub fn written(name: &Name) -> Name {
+    match name.split_once('[') {
+        Some((written, _)) => Name::new(written),
+        None => name.clone(),
+    }
+}
 
 /// What to say at the call that led into the library.
 fn called(name: &Name) -> String {

@@ -16,7 +16,7 @@ pub use lift::environment;
 use super::code::{Code, ParamShape};
 use super::compile::Compiler;
 use super::derivative::{derivative, narrowed, pull_back, Caller};
-use super::error::{ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
+use super::error::{written, ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
 use super::event::{lost, Event, Events};
 use super::limits::{Exceeded, Limits};
 use super::reals::{Kinks, Reals};
@@ -398,7 +398,8 @@ impl Machine {
 
     #[cold]
     fn too_deep(&self, code: &Code) -> ErrorKind {
-        ErrorKind::TooDeep { depth: self.frames.len(), function: code.name.clone() }
+        let function = self.known_as(code, self.origin_of(code));
+        ErrorKind::TooDeep { depth: self.frames.len(), function }
     }
 
     /// Pushes an argument in the shape that the function wants.
@@ -475,18 +476,32 @@ impl Machine {
 
     /// The open calls when this function runs, called by the last of `frames`: those outside the standard
     /// library.
-    fn trace_of(code: &Code, frames: &[Frame]) -> Vec<(Name, Span)> {
-        let mut name = &code.name;
+    fn trace_of<'a>(
+        &self,
+        mut code: &'a Code,
+        mut origin: Origin,
+        frames: &'a [Frame],
+    ) -> Vec<(Name, Span)> {
         let mut trace = Vec::new();
         // Of a long trace the two ends are of interest.
         let skipped = frames.len().saturating_sub(TRACE);
         for (i, frame) in frames.iter().rev().enumerate() {
             if !frame.code.library && (i < TRACE / 2 || i >= TRACE / 2 + skipped) {
-                trace.push((name.clone(), frame.code.spans[frame.pc as usize - 1]));
+                let place = frame.code.spans[frame.pc as usize - 1];
+                trace.push((self.known_as(code, origin), place));
             }
-            name = &frame.code.name;
+            (code, origin) = (&*frame.code, frame.origin);
         }
         trace
+    }
+
+    /// The name of a function for the user; within the standard library, that of the function that the user called, which may
+    /// have ended with a call of another one.
+    fn known_as(&self, code: &Code, origin: Origin) -> Name {
+        match self.compiler.codes.get(origin.function as usize) {
+            Some(entered) if code.library => written(&entered.name),
+            _ => written(&code.name),
+        }
     }
 
     /// A derivative term, which `code` holds, is the library's: its rule is written there, or it is no rule.
@@ -500,11 +515,9 @@ impl Machine {
     /// The function of the standard library that was called from outside it, if this one belongs to it.
     fn library_function(&self, code: &Code, origin: Origin) -> Option<Name> {
         let entered = &self.compiler.codes[origin.function as usize];
-        // Without the type arguments of an instance.
-        let name = || Name::new(entered.name.split('[').next().unwrap_or_default());
-        let written =
+        let in_sources =
             self.compiler.sources.is_none() || entered.spans.iter().any(|s| *s != Span::NONE);
-        (code.library && written).then(name)
+        (code.library && in_sources).then(|| written(&entered.name))
     }
 
     /// The same for the innermost function on the frames.
@@ -524,7 +537,7 @@ impl Machine {
             kind,
             span: places.find(|span| !span.is_none()).unwrap_or(Span::NONE),
             function: self.library_function(code, origin),
-            trace: Machine::trace_of(code, &self.frames),
+            trace: self.trace_of(code, origin, &self.frames),
         }
     }
 
@@ -604,7 +617,8 @@ impl Caller for Machine {
             kind,
             span: site,
             function: self.innermost_library_function(),
-            trace: last.map_or(Vec::new(), |(last, rest)| Machine::trace_of(&last.code, rest)),
+            trace: last
+                .map_or(Vec::new(), |(last, rest)| self.trace_of(&last.code, last.origin, rest)),
         }
     }
 }

@@ -22,6 +22,7 @@ mod operations;
 mod value;
 mod walk;
 
+use crate::eval::error::written;
 use crate::term::{GlobalId, Term, TermKind};
 use crate::typing::first_order;
 use crate::{Program, Ty};
@@ -230,7 +231,7 @@ impl<'p> Rules<'p> {
                 Closure::Lam { lam, name, .. } => (name.clone(), lam.span, Some(*lam)),
                 Closure::Global(id, _) => {
                     let global = &self.program.globals[id.0 as usize];
-                    (Some(self.written(&global.name)), global.span, Some(&global.body))
+                    (Some(written(&global.name)), global.span, Some(&global.body))
                 }
                 Closure::Pullback(_) | Closure::Unknown(_) => (None, at, None),
             };
@@ -250,7 +251,7 @@ impl<'p> Rules<'p> {
                 self.lost.set(true);
                 Verdict::Unseen(Reason { why: Why::Size, span })
             };
-            let taker = self.written(&self.program.globals[taker.0 as usize].name);
+            let taker = written(&self.program.globals[taker.0 as usize].name);
             let finding =
                 Finding { at: (at, taker), rule: (span, name), verdict, reached: self.reached };
             self.record(finding);

@@ -6,6 +6,7 @@
 use super::number::{Constant, Dependence, Number};
 use super::value::{Change, Closure, Data, Value};
 use super::{Reason, Rules, Why};
+use crate::eval::error::written;
 use crate::term::{each_binder, Case, Control, GlobalId, Lit, Loop, Term, TermKind};
 use crate::typing::{component, first_order};
 use crate::Ty;
@@ -367,7 +368,7 @@ impl<'p> Rules<'p> {
     /// The result of a call of the library: what happened there is told of the call. Beyond the prelude's, algorithms
     /// may be linear though their steps are not; and branches of the library may be for what does not come.
     fn called(&self, result: Value<'p>, name: Option<Name>, span: Span) -> Value<'p> {
-        let name = name.map_or("fn".into(), |name| self.written(&name));
+        let name = name.map_or("fn".into(), |name| written(&name));
         let within = |reason: &Reason| self.in_library(reason.span);
         let here = || Reason { why: Why::Operation(name.clone()), span };
         let on = |on: &Dependence| match on {
@@ -392,11 +393,6 @@ impl<'p> Rules<'p> {
             on: &mut { on },
             captured: false,
         })
-    }
-
-    /// The name of a definition without its type arguments.
-    pub(super) fn written(&self, name: &Name) -> Name {
-        Name::new(name.split('[').next().unwrap_or_default())
     }
 
     /// Whether a place is in the library.

@@ -60,3 +60,32 @@ def main =
 fn a_nan_derivative_of_a_finite_value() {
     insta::assert_snapshot!(messages("def main = grad(fn x -> sqrt(x * x))(0.0)\n"));
 }
+
+#[test]
+fn calls_have_the_names_of_the_program() {
+    // What the library calls to do its work ends with calls of functions of its own, and each is an instance.
+    let text = "import ode
+def at(xs: []a, i: Int) -> a = xs[i]
+def motion(v: Real, force: Real) = force + at([v], 1)
+def pushed(far: Real) =
+  let (problem: ode.Control[Real, Real, []Real]) = {
+    dynamics = fn (_, v, force) -> motion(v, force) + 0.0,
+    running = fn (_, _, force) -> sq(force),
+    final = fn _ -> 0.0,
+    ends = fn (a, b) -> [a, b - far],
+    states = (-inf, inf),
+    controls = (-inf, inf),
+    start = 0.0,
+    end = (1.0, 1.0)
+  } in
+  ode.collocate(problem, 4, fn part -> (part, 0.0)).value
+def main = pushed(1.0) + 0.0\n";
+    for engine in ["interp", "flat", "jit"] {
+        let folder = Folder::new().with("case.deo", text);
+        let err = folder.run(&["run", "case.deo", "--engine", engine]).err;
+        for name in ["at", "motion", "ode.collocate"] {
+            assert!(err.contains(&format!("`{name}` called here")), "{engine}: {err}");
+        }
+        assert!(!err.contains("collocated") && !err.contains("[Real"), "{engine}: {err}");
+    }
+}

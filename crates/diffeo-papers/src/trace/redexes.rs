@@ -17,7 +17,7 @@ use diffeo_calculus::array::Array;
 use diffeo_calculus::eval::derivative::{
     from_derivatives, jet_coefficients, to_derivatives, JetShape,
 };
-use diffeo_calculus::eval::error::ErrorKind;
+use diffeo_calculus::eval::error::{written, ErrorKind};
 use diffeo_calculus::eval::reals::primal;
 use diffeo_calculus::leaves::{each_leaf, each_leaf_pair};
 use diffeo_calculus::prim::{Diff, DiffOp, Prim, RealOp};
@@ -233,6 +233,7 @@ impl TraceEvaluator {
         let size = self.stack.len() * size_of::<E>()
             + (self.rho.len() + self.operands.len()) * size_of::<V>();
         if size > self.max_stack {
+            let function = written(&function);
             return Err(ErrorKind::TooDeep { depth: self.depth, function }.into());
         }
         Ok(())
