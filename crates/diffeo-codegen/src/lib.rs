@@ -18,4 +18,5 @@ pub mod llvm;
 pub mod low;
 pub mod math;
 pub mod memory;
+mod process;
 pub mod runtime;

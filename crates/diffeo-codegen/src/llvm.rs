@@ -32,9 +32,12 @@ use crate::engine::{stack_margin, CompileError, Compiled, Cpu};
 use crate::low::opt::scratch;
 use crate::low::LowModule;
 use crate::math;
+use crate::process::OfProcess;
 use compile::{Object, TargetMachine};
+use diffeo_calculus::eval::Limits;
 use emit::ModuleText;
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -106,6 +109,13 @@ pub fn compile(module: &Arc<LowModule>, options: &LlvmOptions) -> Result<Compile
     Ok(unsafe { Compiled::new(module.clone(), input.raises.list, entry, margin, code) })
 }
 
+/// The threads that compile. (The pool that rayon itself has would be without threads in a fork.)
+static COMPILERS: OfProcess<Option<ThreadPool>> = OfProcess::new(|| {
+    let name = |i| format!("diffeo-llvm-{i}");
+    let threads = Limits::default().threads();
+    ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()
+});
+
 /// An object for each part, made on several threads unless it was kept.
 fn objects(
     machine: &TargetMachine,
@@ -127,7 +137,10 @@ fn objects(
     };
     let objects: Result<Vec<Object>, String> = match parts {
         [part] => object(part).map(|object| vec![object]),
-        _ => parts.par_iter().map(object).collect(),
+        _ => match COMPILERS.get() {
+            Some(pool) => pool.install(|| parts.par_iter().map(object).collect()),
+            None => parts.iter().map(object).collect(),
+        },
     };
     objects.map_err(unsupported)
 }

@@ -3,10 +3,10 @@
 //! There is one thread for all runs. It starts with the first run that has a bound on its time, can be interrupted, has
 //! an overseer, or is to ask its host; it sleeps while there is none.
 
+use crate::process::OfProcess;
 use crate::runtime::{StackEnd, Work};
 use diffeo_calculus::eval::{Exceeded, Limits};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -47,18 +47,28 @@ struct Watched {
 // SAFETY: `end` and `work` are atomics that live as long as this is in the list: `Watch::end` takes it out.
 unsafe impl Send for Watched {}
 
+#[derive(Default)]
 struct Runs {
     next: u64,
     list: Vec<Watched>,
 }
 
-static RUNS: Mutex<Runs> = Mutex::new(Runs { next: 0, list: Vec::new() });
-static BEGUN: Condvar = Condvar::new();
-/// The process that the thread is in: a fork does not have it.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// What the thread works on.
+#[derive(Default)]
+struct Watching {
+    runs: Mutex<Runs>,
+    begun: Condvar,
+    /// Whether the thread has begun.
+    thread: OnceLock<()>,
+}
 
-fn runs() -> MutexGuard<'static, Runs> {
-    RUNS.lock().unwrap_or_else(PoisonError::into_inner)
+/// A fork has no such thread, and may have been made while it held the lock.
+static WATCHING: OfProcess<Watching> = OfProcess::new(Watching::default);
+
+impl Watching {
+    fn runs(&self) -> MutexGuard<'_, Runs> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A run that is watched, if anything can end it.
@@ -78,12 +88,12 @@ pub(super) fn watch<'w>(
     if nothing && overseer.is_none() {
         return Watch { number: None, _end: end };
     }
-    let process = std::process::id();
-    if PROCESS.swap(process, Ordering::Relaxed) != process {
+    let watching = WATCHING.get();
+    watching.thread.get_or_init(|| {
         // Without the thread, programs run to their end.
-        let _ = thread::Builder::new().name("diffeo-watch".to_string()).spawn(run);
-    }
-    let mut runs = runs();
+        let _ = thread::Builder::new().name("diffeo-watch".to_string()).spawn(|| run(watching));
+    });
+    let mut runs = watching.runs();
     let number = runs.next;
     runs.next += 1;
     let question = limits.host.map(|_| Instant::now() + QUESTION);
@@ -92,7 +102,7 @@ pub(super) fn watch<'w>(
     let overseer = overseer.cloned();
     runs.list.push(Watched { number, limits, overseer, end, work, question, exceeded: None });
     if runs.list.len() == 1 {
-        BEGUN.notify_one();
+        watching.begun.notify_one();
     }
     Watch { number: Some(number), _end: end }
 }
@@ -124,7 +134,7 @@ impl Watch<'_> {
 
     fn leave(&mut self) -> Option<Exceeded> {
         let number = self.number.take()?;
-        let mut runs = runs();
+        let mut runs = WATCHING.get().runs();
         let at = runs.list.iter().position(|watched| watched.number == number)?;
         runs.list.swap_remove(at).exceeded
     }
@@ -137,11 +147,11 @@ impl Drop for Watch<'_> {
 }
 
 /// The thread.
-fn run() {
-    let mut open = runs();
+fn run(watching: &Watching) {
+    let mut open = watching.runs();
     loop {
         while open.list.is_empty() {
-            open = BEGUN.wait(open).unwrap_or_else(PoisonError::into_inner);
+            open = watching.begun.wait(open).unwrap_or_else(PoisonError::into_inner);
         }
         for watched in open.list.iter_mut().filter(|watched| watched.exceeded.is_none()) {
             if let Err(exceeded) = watched.check() {
@@ -156,6 +166,6 @@ fn run() {
         }
         drop(open);
         thread::sleep(TICK);
-        open = runs();
+        open = watching.runs();
     }
 }

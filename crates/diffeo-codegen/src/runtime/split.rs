@@ -14,6 +14,7 @@ use super::freeze::Frozen;
 use super::stack_end::StackEnd;
 use super::work::Work;
 use crate::low::{Blocks, LowFunction};
+use crate::process::OfProcess;
 use diffeo_array::ir::{Reduction, SiteId};
 use diffeo_array::places::Told;
 use diffeo_calculus::prim::{real, RealOp};
@@ -297,9 +298,11 @@ impl SplitState {
 }
 
 /// The threads that help, by how many there are.
+static POOLS: OfProcess<Mutex<BTreeMap<usize, Arc<ThreadPool>>>> = OfProcess::new(Mutex::default);
+
+/// So many threads that help.
 fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
-    static POOLS: Mutex<BTreeMap<usize, Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut pools = POOLS.get().lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(pool) = pools.get(&threads) {
         return Some(pool.clone());
     }

@@ -1,0 +1,45 @@
+//! What belongs to a process: threads, and locks that other threads may hold.
+//!
+//! A fork of a process has the memory of the first one, but of its threads only the one that forked. A pool of threads
+//! waits there for ever, and so does a lock that another thread held.
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// A value for each process, made when it is first asked for. A fork makes its own; the one it has inherited stays as it
+/// is, because to drop it would be to wait for its threads.
+pub(crate) struct OfProcess<T: 'static> {
+    /// The process that the value is for, and the value. What was put here is never freed.
+    kept: AtomicPtr<(u32, T)>,
+    make: fn() -> T,
+}
+
+impl<T: Send + Sync> OfProcess<T> {
+    /// Makes nothing yet.
+    pub const fn new(make: fn() -> T) -> OfProcess<T> {
+        OfProcess { kept: AtomicPtr::new(ptr::null_mut()), make }
+    }
+
+    /// The value of this process.
+    pub fn get(&self) -> &'static T {
+        let process = std::process::id();
+        let kept = self.kept.load(Ordering::Acquire);
+        // SAFETY: it is null, or was put here below and is never freed.
+        if let Some((_, value)) = unsafe { kept.as_ref() }.filter(|(of, _)| *of == process) {
+            return value;
+        }
+        let made = Box::into_raw(Box::new((process, (self.make)())));
+        let put = self.kept.compare_exchange(kept, made, Ordering::AcqRel, Ordering::Acquire);
+        // SAFETY: `made` is kept from now on; or another thread of this process has put its own, and nobody else has
+        // seen `made`.
+        unsafe {
+            match put {
+                Ok(_) => &(*made).1,
+                Err(other) => {
+                    drop(Box::from_raw(made));
+                    &(*other).1
+                }
+            }
+        }
+    }
+}
