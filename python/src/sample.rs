@@ -9,11 +9,19 @@ use diffeo::{
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use std::sync::atomic::AtomicBool;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a function for reports has raised; it ends the draws.
+type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// The options that keyword arguments name.
-fn options(given: &Bound<'_, PyDict>, host: diffeo::HostOptions) -> PyResult<SampleOptions> {
+fn options(
+    given: &Bound<'_, PyDict>,
+    host: diffeo::HostOptions,
+    raised: &Raised,
+    stop: &Arc<AtomicBool>,
+) -> PyResult<SampleOptions> {
     let mut options = SampleOptions { host, ..SampleOptions::default() };
     for (key, value) in given.iter() {
         match key.extract::<String>()?.as_str() {
@@ -29,12 +37,16 @@ fn options(given: &Bound<'_, PyDict>, host: diffeo::HostOptions) -> PyResult<Sam
             "predict" => options.predict = value.extract()?,
             "progress" => {
                 let call: Option<Py<PyAny>> = value.extract()?;
+                let (raised, stop) = (raised.clone(), stop.clone());
                 options.progress = call.map(|call| -> diffeo::Steps {
                     Arc::new(move |step: &Step| {
                         Python::attach(|py| {
                             let args = (step.chain, step.draw, step.total, step.divergences);
                             if let Err(error) = call.call1(py, args) {
-                                error.write_unraisable(py, None);
+                                let mut raised =
+                                    raised.lock().unwrap_or_else(PoisonError::into_inner);
+                                raised.get_or_insert(error);
+                                stop.store(true, Ordering::Relaxed);
                             }
                         });
                     })
@@ -149,8 +161,8 @@ pub fn sample<'py>(
     data: &Bound<'py, PyAny>,
     given: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options(given, function.options().clone())?;
-    let flag = Arc::<AtomicBool>::default();
+    let (flag, raised) = (Arc::<AtomicBool>::default(), Raised::default());
+    let mut options = options(given, function.options().clone(), &raised, &flag)?;
     options.host.interrupt = Some(flag.clone());
     let (program, name) = (function.program(), function.name());
     let names = Names {
@@ -167,7 +179,11 @@ pub fn sample<'py>(
             kept.value(data, &ty, &ValuePath(format!("the data of {name}")))?
         }
     };
-    let samples = signals::work(py, &flag, || program.sample(name, &data, &options))?;
+    let samples = signals::work(py, &flag, || program.sample(name, &data, &options));
+    if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error);
+    }
+    let samples = samples?;
     drop(kept);
     let out = PyDict::new(py);
     out.set_item("posterior", draws(py, &samples, &samples.parameters, |c| &c.values)?)?;

@@ -27,6 +27,11 @@ def test_the_page_of_the_book_does_what_it_says(root):
     assert examples(text, "python.md") > 20
 
 
+def test_the_page_on_models_does_what_it_says(root):
+    pytest.importorskip("arviz")
+    assert examples((root / "docs" / "book" / "bayes.md").read_text(), "bayes.md") > 6
+
+
 def test_the_page_on_accelerators_does_what_it_says_on_eight_devices(root):
     pytest.importorskip("jax")
     page = root / "docs" / "book" / "accelerators.md"

@@ -8,13 +8,14 @@
     array([60., 80.])
 """
 
-from typing import Any
+from typing import Any, Literal
 
 from ._api import Module, enclose, grad, hessian, jacobian, jet, jvp, load, map, source, value_and_grad, vjp
 from ._diffeo import Function, Plot, __version__
 from ._errors import ArgumentError, Error, PlotWarning
 from ._interval import Interval
 from ._llvm import look_for_llvm
+from ._sample import SamplingWarning, sample
 from ._sum import sum_over
 
 look_for_llvm()
@@ -27,6 +28,7 @@ __all__ = [
     "Module",
     "Plot",
     "PlotWarning",
+    "SamplingWarning",
     "__version__",
     "enclose",
     "grad",
@@ -46,25 +48,40 @@ __all__ = [
 ]
 
 
-def jax(f: Function, **options: Any) -> Any:
-    """The function as one of JAX, under all its transformations: see `diffeo._jax`."""
+def jax(
+    f: Function,
+    *,
+    out: Any = None,
+    engine: Literal["xla"] | None = None,
+    checks: Literal["report", "nan"] = "report",
+    precision: Literal["f64", "f32"] | None = None,
+) -> Any:
+    """The function as one of JAX, under all its transformations: ``jit``, ``grad``, ``jvp``, ``vmap``, ``hessian`` and others.
+
+    Parameters
+    ----------
+    f : Function
+        It takes and gives numbers, arrays of them, and tuples and dictionaries of these.
+    out : jax.ShapeDtypeStruct, structure of these, or callable, optional
+        The shapes of the results, where sizes of results are none of those that the type of the function names; or a
+        function from the shapes of the arguments to that.
+    engine : "xla", optional
+        Makes it operations of XLA, which can be spread over devices. On devices that are no CPU it always is.
+    checks : {"report", "nan"}
+        Whether what fails under XLA is an exception, or makes results nan.
+    precision : {"f64", "f32"}, optional
+        The Reals under XLA: of 64 bits, and by default of 32 on TPUs.
+    """
     from ._jax import function
 
-    return function(f, **options)
+    return function(f, out=out, engine=engine, checks=checks, precision=precision)
 
 
-def torch(f: Function, **options: Any) -> Any:
-    """The function as one of PyTorch, with double backward: see `diffeo._torch`."""
+def torch(f: Function) -> Any:
+    """The function as one of PyTorch's tensors on the CPU, with ``backward`` and derivatives of derivatives."""
     from ._torch import function
 
-    return function(f, **options)
-
-
-def sample(log_density: Function, data: Any = None, **options: Any) -> Any:
-    """Draws from the posterior distribution of a model: see `diffeo._sample`."""
-    from ._sample import sample
-
-    return sample(log_density, data, **options)
+    return function(f)
 
 
 def load_ipython_extension(ipython: Any) -> None:

@@ -408,6 +408,14 @@ fn no_start(
         }
         message.message = found;
         message.code = "no-start";
+        // The expression that the sampler has made around the definition is no text of the program.
+        message
+            .labels
+            .retain(|l| l.place.as_ref().is_none_or(|place| place.file != "<expression>"));
+        let nan = model.data.as_ref().and_then(first_nan);
+        message
+            .notes
+            .extend(nan.map(|at| format!("the data hold a nan: `{}`", at.trim_start_matches('.'))));
         if !at.is_empty() {
             message.notes.push(format!("for instance where the parameters are {at}"));
         }
@@ -422,6 +430,32 @@ fn no_start(
         });
     }
     error
+}
+
+/// Where the first nan of a value is, as the language writes it behind the name of the value.
+fn first_nan(value: &Value<'_>) -> Option<String> {
+    let each = |values: &[Value<'_>]| {
+        let mut all = values.iter().enumerate();
+        all.find_map(|(i, value)| Some((i, first_nan(value)?)))
+    };
+    match value {
+        Value::Real(x) => x.is_nan().then(String::new),
+        Value::Reals(reals) => {
+            let mut at = reals.data.iter().position(|x| x.is_nan())?;
+            let mut index = Vec::new();
+            for size in reals.sizes.iter().rev() {
+                index.insert(0, (at % size).to_string());
+                at /= size;
+            }
+            Some(format!("[{}]", index.join(", ")))
+        }
+        Value::Array(values) => each(values).map(|(i, rest)| format!("[{i}]{rest}")),
+        Value::Tuple(values) => each(values).map(|(i, rest)| format!(".{i}{rest}")),
+        Value::Record(fields) => {
+            fields.iter().find_map(|(name, value)| Some(format!(".{name}{}", first_nan(value)?)))
+        }
+        _ => None,
+    }
 }
 
 /// A number with four digits behind the point, where that is short.
