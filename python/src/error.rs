@@ -19,21 +19,32 @@ fn raise(py: Python<'_>, class: &str, args: impl FnOnce() -> PyResult<Py<PyAny>>
     }
 }
 
+fn set_place(dict: &Bound<'_, PyDict>, place: Option<&diffeo::Place>) -> PyResult<()> {
+    dict.set_item("file", place.map(|place| &place.file))?;
+    dict.set_item("line", place.map(|place| place.line))?;
+    dict.set_item("column", place.map(|place| place.column))?;
+    dict.set_item("end_line", place.map(|place| place.end_line))?;
+    dict.set_item("end_column", place.map(|place| place.end_column))
+}
+
 /// A message as a dictionary.
 pub fn message<'py>(py: Python<'py>, message: &diffeo::Message) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
+    let labels = message.labels.iter().map(|label| -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        dict.set_item("message", &label.message)?;
+        set_place(&dict, label.place.as_ref())?;
+        Ok(dict)
+    });
     dict.set_item("severity", message.severity)?;
     dict.set_item("code", message.code)?;
     dict.set_item("message", &message.message)?;
     dict.set_item("notes", &message.notes)?;
     let help = message.help.as_ref().map(|help| help.written(Spelling::Python));
     dict.set_item("help", help)?;
-    let place = message.place.as_ref();
-    dict.set_item("file", place.map(|place| &place.file))?;
-    dict.set_item("line", place.map(|place| place.line))?;
-    dict.set_item("column", place.map(|place| place.column))?;
-    dict.set_item("end_line", place.map(|place| place.end_line))?;
-    dict.set_item("end_column", place.map(|place| place.end_column))?;
+    dict.set_item("label", &message.text)?;
+    dict.set_item("labels", PyList::new(py, labels.collect::<PyResult<Vec<_>>>()?)?)?;
+    set_place(&dict, message.place.as_ref())?;
     dict.set_item("text", message.written(Spelling::Python))?;
     Ok(dict)
 }

@@ -4,7 +4,10 @@ import re
 
 from ._diffeo import is_unfinished
 
+_TYPE = re.compile(r"^type\s+[^\W\d][\w']*[^=]*=((?:.|\n(?=[\s|]))*)", re.MULTILINE)
+_CONSTRUCTOR = re.compile(r"(?:^|\|)\s*([A-Z][\w']*)")
 _DEFINED = re.compile(r"^(?:def|type)\s+([^\W\d][\w']*)", re.MULTILINE)
+_WORD = re.compile(r"[^\W\d][\w']*")
 _ITEM = re.compile(r"(?:def|type|import)\b")
 _INNER = re.compile(r"[\s#)\]}|]")
 
@@ -14,19 +17,46 @@ def defined(text):
     return _DEFINED.findall(text)
 
 
+def constructors(text):
+    """The constructors of the types that a cell defines, as far as its text tells."""
+    return [name for alternatives in _TYPE.findall(text) for name in _CONSTRUCTOR.findall(alternatives)]
+
+
 class Cells:
     """The texts of the cells so far."""
 
     def __init__(self):
         self._texts = {}
+        self._numbers = {}
 
     def before(self, cell):
         """The cells that a new one builds on: those whose names it does not define anew."""
         own = set(defined(cell))
         return [text for names, text in self._texts.items() if not own & set(names)]
 
-    def add(self, cell):
+    def names(self):
+        """All that the cells define, constructors too."""
+        return {name for text in self._texts.values() for name in (*defined(text), *constructors(text))}
+
+    def users(self, cell):
+        """What a cell defines, and what may use that: the names, and the constructors."""
+        changed, count = {*defined(cell), *constructors(cell)}, 0
+        while count < len(changed):
+            count = len(changed)
+            for text in self._texts.values():
+                if not changed.isdisjoint(_WORD.findall(text)):
+                    changed |= {*defined(text), *constructors(text)}
+        texts = self._texts.values()
+        kinds = [name for text in texts for name in constructors(text) if name in changed]
+        return [name for text in texts for name in defined(text) if name in changed], kinds
+
+    def numbered(self, cell):
+        """The cells that a new one builds on, with their numbers."""
+        return [(self._numbers.get(text), text) for text in self.before(cell)]
+
+    def add(self, cell, number=None):
         """Keeps a cell in the place of those that define one of its names."""
+        self._numbers[cell] = number
         own = defined(cell)
         for names in [names for names in self._texts if set(names) & set(own)]:
             del self._texts[names]
@@ -40,10 +70,28 @@ class Cells:
 
 def joined(cell, before=()):
     """The cell with earlier ones behind it, so that lines of messages are those of the cell."""
-    own = {line.strip() for line in cell.splitlines()}
-    lines = [line for text in before for line in text.splitlines()]
-    imports = [line for line in dict.fromkeys(lines) if line.startswith("import ") and line.strip() not in own]
-    return "\n".join([cell, *imports, *(line for line in lines if not line.startswith("import "))])
+    return Placed([(None, cell), *((None, text) for text in before)]).text
+
+
+class Placed:
+    """Cells as one program, the last one first; it knows where each line comes from."""
+
+    def __init__(self, cells):
+        (number, cell), *before = cells
+        own = {line.strip() for line in cell.splitlines()}
+        lines = [(text, number, i) for number, cell in before for i, text in enumerate(cell.splitlines(), 1)]
+        imports = {}
+        for line in lines:
+            if line[0].startswith("import ") and line[0].strip() not in own:
+                imports.setdefault(line[0], line)
+        first = [(text, number, i) for i, text in enumerate(cell.split("\n"), 1)]
+        self._lines = [*first, *imports.values(), *(line for line in lines if not line[0].startswith("import "))]
+        self.text = "\n".join(text for text, _, _ in self._lines)
+
+    def place(self, line):
+        """The name of the cell that a line comes from, the line there, and its text."""
+        text, number, i = self._lines[min(line, len(self._lines)) - 1]
+        return f"cell {number}", i, text
 
 
 def commands(cell):
