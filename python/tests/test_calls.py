@@ -36,6 +36,19 @@ def test_dataclasses_are_records(m):
     np.testing.assert_array_equal(m.scaled(Given(3.0, [1.0], 0))["y"], [3.0])
 
 
+def test_variants_of_imported_modules():
+    best = "import optim\ndef best(a: Real) = optim.newton(fn x -> sq(x - a), 0.0)\n"
+    m, plain = diffeo.source(best + "type Reason = Own(Real)"), diffeo.source(best)
+    reason, again = m.best(3.0)["reason"], plain.best(3.0)["reason"]
+    assert reason.name == "GradientSmall" and repr(reason) == "GradientSmall"
+    assert isinstance(again, plain.types.Reason.GradientSmall) and again == reason == plain.types.Reason.GradientSmall
+    assert again != plain.types.Reason.StepSmall and plain.types.Reason.StepSmall != again and reason != "GradientSmall"
+    assert {reason: 1}[plain.types.Reason.GradientSmall] == 1
+    # Own types come first.
+    assert m.types.Reason.Own(2.0) == m.types.Reason.Own(2.0) != m.types.Reason.Own(3.0)
+    assert m.types.Reason.Own != m.types.Reason.Own(2.0)
+
+
 def test_variants_are_classes(m):
     shape = m.types.Shape
     assert m.area(shape.Box(2.0, 3.0)) == 6.0 and m.area(shape.Dot()) == 0.0

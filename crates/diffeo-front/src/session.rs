@@ -9,7 +9,7 @@ mod interface;
 mod rules;
 mod show;
 
-use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
+use crate::db::{DataInfo, Db, DefId, ModuleData, ModuleId, Scope, TypeRef};
 use crate::display::TypePrinter;
 use crate::interface::Interface;
 use crate::types::{Ty as Inferred, Walk};
@@ -727,10 +727,21 @@ impl Session {
         items.collect()
     }
 
-    /// The variant types that a module declares: each with the names and numbers of fields of its constructors.
+    /// The variant types that a module declares, and behind them those that it imports or whose modules it imports: each
+    /// with the names and numbers of fields of its constructors.
     pub fn variants(&self, module: ModuleId) -> Vec<(Name, Vec<(Name, usize)>)> {
-        let own = self.db.datas.iter().filter(|data| data.module == module);
-        own.map(|data| {
+        let scope = &self.db.module(module).scope;
+        let named = |data: &DataInfo| match scope.types.get(&data.name) {
+            Some((TypeRef::Data(index), _)) => self.db.data(*index).module == data.module,
+            _ => false,
+        };
+        let (own, others): (Vec<_>, Vec<_>) =
+            self.db.datas.iter().partition(|data| data.module == module);
+        let imported = others
+            .into_iter()
+            .filter(|data| scope.modules.values().any(|m| *m == data.module) || named(data));
+        let all = own.into_iter().chain(imported);
+        all.map(|data| {
             let constructors = data.constructors.iter();
             (data.name.clone(), constructors.map(|c| (c.name.clone(), c.fields.len())).collect())
         })

@@ -1,10 +1,21 @@
 """Classes for the constructors of variant types: for ``match``, and to build values."""
 
 
-class Variant:
-    """A constructor with its fields ``_0``, ``_1``, …"""
+class _Constructor(type):
+    """A constructor without fields is equal to its value, so that both can be compared with."""
+
+    def __eq__(cls, other):
+        return cls is other or (isinstance(other, Variant) and other == cls)
+
+    def __hash__(cls):
+        return hash((cls._diffeo_constructor, ()))
+
+
+class Variant(metaclass=_Constructor):
+    """A constructor with its fields ``_0``, ``_1``, … Its ``name`` is that of the constructor."""
 
     __slots__ = ("_fields",)
+    __match_args__ = ()
     _diffeo_constructor = None
 
     def __init__(self, *fields):
@@ -13,11 +24,18 @@ class Variant:
             raise TypeError(f"{self._diffeo_constructor} takes {count} fields, {len(fields)} were given")
         self._fields = fields
 
+    @property
+    def name(self):
+        """The name of the constructor."""
+        return self._diffeo_constructor
+
     def __repr__(self):
         fields = ", ".join(map(repr, self._fields))
         return f"{self._diffeo_constructor}({fields})" if self._fields else self._diffeo_constructor
 
     def __eq__(self, other):
+        if isinstance(other, _Constructor):
+            return not self._fields and not other.__match_args__ and self._diffeo_constructor == other._diffeo_constructor
         return (
             isinstance(other, Variant)
             and self._diffeo_constructor == other._diffeo_constructor
@@ -82,8 +100,11 @@ class Types:
         self._classes = {}
         for name, constructors in variants:
             classes = {key: constructor(key, count) for key, count in constructors}
-            self._classes.update(classes)
-            setattr(self, name, Type(name, classes))
+            # Own types come first, before imported ones of the same name.
+            for key, value in classes.items():
+                self._classes.setdefault(key, value)
+            if not hasattr(self, name):
+                setattr(self, name, Type(name, classes))
 
     def __repr__(self):
         names = [name for name in vars(self) if not name.startswith("_")]
