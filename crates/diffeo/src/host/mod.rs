@@ -214,7 +214,8 @@ impl Program {
         })
     }
 
-    /// The variant types that the program declares: each with the names and numbers of fields of its constructors.
+    /// The variant types that the program declares, and behind them those of modules that it imports: each with the names and
+    /// numbers of fields of its constructors.
     pub fn variants(&self) -> Vec<(String, Vec<(String, usize)>)> {
         self.world.with(|world| variants(&world.session, world.module))
     }
@@ -321,7 +322,7 @@ impl World {
     }
 }
 
-/// The variant types that a module declares.
+/// The variant types that a module declares, and behind them those that it imports.
 fn variants(session: &Session, module: ModuleId) -> Vec<(String, Vec<(String, usize)>)> {
     let text = |name: diffeo_base::Name| name.to_string();
     let all = session.variants(module).into_iter();

@@ -413,9 +413,10 @@ fn no_start(
             .labels
             .retain(|l| l.place.as_ref().is_none_or(|place| place.file != "<expression>"));
         let nan = model.data.as_ref().and_then(first_nan);
-        message
-            .notes
-            .extend(nan.map(|at| format!("the data hold a nan: `{}`", at.trim_start_matches('.'))));
+        if let Some(at) = &nan {
+            let at = at.trim_start_matches('.');
+            message.notes.push(format!("the data hold a nan: `{at}`"));
+        }
         if !at.is_empty() {
             message.notes.push(format!("for instance where the parameters are {at}"));
         }
@@ -423,6 +424,8 @@ fn no_start(
             "is the posterior proper? A parameter needs a prior, or data that depend on it";
         message.help = Some(if matches!(why, NoDensity::Flat(_)) {
             improper.into()
+        } else if nan.is_some() {
+            "leave out of the data what is missing, or give it as a `Maybe`".into()
         } else {
             Help::from(format!("points are random numbers from -{radius} to {radius} before the transforms of `parameters`: check that these say what values the density accepts, or choose points nearer to 0 ("))
                 .option_of(CallOption::Init, "0.1")
