@@ -65,10 +65,17 @@ def test_errors_name_their_place_in_the_cell(client):
     reply, shown = run(client, "def bad(x: Real) -> Real =\n  y")
     assert reply["status"] == "error" and reply["ename"] == "unknown-name"
     assert reply["traceback"][0].startswith("2:3: error[unknown-name]")
+    assert reply["traceback"][1:3] == ["2 │   y", "  │   ^"], reply
     reply, _ = run(client, "def k = 1\n\n[1, 2][5]")
     assert reply["ename"] == "index-out-of-bounds"
     assert reply["traceback"][0].startswith("3:1: "), reply
     assert value(client, "1 + 1")["text/plain"] == "2"
+    # An error in another cell names that.
+    run(client, "def inner(x: Real) = x")
+    number = run(client, "\ndef outer(x: Real) = inner(x)")[0]["execution_count"]
+    reply, _ = run(client, "def inner(x: Bool) = x")
+    assert reply["traceback"][0].startswith(f"cell {number}:2:"), reply
+    run(client, "def inner(x: Real) = x")
 
 
 def test_tables_and_plots(client):

@@ -13,9 +13,10 @@ import warnings
 from ipykernel.kernelbase import Kernel
 
 from . import _diffeo
-from ._cells import Cells, commands, defined, split
+from ._cells import Cells, Placed, commands, defined, split
 from ._display import bundle
 from ._errors import Error, PlotWarning
+from ._excerpt import located
 from ._variants import Types
 
 #: What a value of a cell is made with: machine code that is there at once.
@@ -45,6 +46,7 @@ class DiffeoKernel(Kernel):
         super().__init__(**options)
         self._cells = Cells()
         self._notebook = _diffeo.Notebook()
+        self._placed = None
         self._server = _diffeo.Server()
         self._next_progress = 0.0
         self._progress_of = None
@@ -55,14 +57,16 @@ class DiffeoKernel(Kernel):
         self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, *, cell_meta=None, cell_id=None
     ):
         asked, code = commands(code)
-        line = 0
+        line, expression = 0, ""
+        self._placed = None
         try:
             for command in asked:
                 self._command(command, silent)
             definitions, line, expression = split(code)
+            self._placed = Placed([(self.execution_count, definitions), *self._cells.numbered(definitions)])
             self._execute(definitions, line, expression, silent)
         except Error as error:
-            return self._failed(error, line, silent)
+            return self._failed(error, line, expression, silent)
         except KeyboardInterrupt:
             return self._stopped("KeyboardInterrupt", "interrupted", ["interrupted"], silent)
         finally:
@@ -75,15 +79,15 @@ class DiffeoKernel(Kernel):
         self._notebook.take_warnings()
         text, definition = self._notebook.command(command, **self._options(silent))
         if definition:
-            self._cells.add(definition)
+            self._cells.add(definition, self.execution_count)
         self._stream("stdout", text, silent)
 
     def _execute(self, definitions, line, expression, silent):
-        text = self._cells.joined(definitions)
+        text = self._placed.text
         self._notebook.check(text)
         self._warn(silent)
         if definitions.strip():
-            self._cells.add(definitions)
+            self._cells.add(definitions, self.execution_count)
         if not expression.strip():
             own = defined(definitions)
             symbols = json.loads(self._server.answer(text, "textDocument/documentSymbol", "{}"))
@@ -133,17 +137,19 @@ class DiffeoKernel(Kernel):
         content = {"data": {"text/plain": text}, "metadata": {}, "transient": transient}
         self.send_response(self.iopub_socket, "update_display_data" if shown else "display_data", content)
 
-    def _failed(self, error, line, silent):
-        lines = []
-        for message in error.messages:
-            place = ""
-            if message["line"] is not None:
-                # The expression of a cell is a text of its own.
-                shift = line if message["file"] == "<expression>" else 0
-                place = f"{message['line'] + shift}:{message['column']}: "
-            lines.append(f"{place}{message['severity']}[{message['code']}]: {message['message']}")
-            lines += [f"  note: {note}" for note in message["notes"]]
-            lines += [f"  help: {message['help']}"] if message["help"] else []
+    def _failed(self, error, line, expression, silent):
+        own = f"cell {self.execution_count}"
+
+        def place(file, at):
+            # The expression of a cell is a text of its own.
+            if file == "<expression>":
+                lines = expression.splitlines()
+                return own, at + line, lines[at - 1] if at <= len(lines) else None
+            return self._placed.place(at) if self._placed and file == "cell.deo" else (file, at, None)
+
+        lines = [part for message in error.messages for part in located(message, place)["text"].split("\n")]
+        # Places of this cell are lines and columns alone.
+        lines = [part.removeprefix(f"{own}:") for part in lines]
         first = error.messages[0]
         return self._stopped(first["code"], first["message"], lines, silent)
 
