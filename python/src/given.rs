@@ -2,7 +2,8 @@
 
 use crate::error::{misfit, misfit_with_help};
 use crate::plot::Plot;
-use diffeo::{Array, Name, Type, Types, Value, Variant, WellKnown};
+use crate::table::{is_frame, is_missing, is_table, NOTHING};
+use diffeo::{closest, Array, Type, Types, Value, Variant, WellKnown};
 use numpy::{
     Element, PyArrayDescrMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods,
 };
@@ -13,23 +14,52 @@ use std::borrow::Cow;
 
 /// Values of Python on their way to a call: what they borrow from is kept as long as this is.
 pub struct Given<'py> {
-    py: Python<'py>,
+    pub(crate) py: Python<'py>,
     types: Types,
     reals: Vec<PyReadonlyArrayDyn<'py, f64>>,
     ints: Vec<PyReadonlyArrayDyn<'py, i64>>,
     bools: Vec<PyReadonlyArrayDyn<'py, bool>>,
 }
 
-/// The first whole number that is too large for an Int.
-const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
-
 /// The way to a value, for messages.
 #[derive(Clone)]
-pub struct ValuePath(pub String);
+pub struct ValuePath {
+    /// The name of the argument, if it has one.
+    name: Option<String>,
+    /// The function that takes it; of an argument without a name all that is said of it.
+    of: String,
+    steps: String,
+}
 
 impl ValuePath {
-    fn step(&self, step: impl std::fmt::Display) -> ValuePath {
-        ValuePath(format!("{}{step}", self.0))
+    /// The way to a value that this says: "argument 1 of f".
+    pub fn new(of: String) -> ValuePath {
+        ValuePath { name: None, of, steps: String::new() }
+    }
+
+    /// The way to an argument of a function.
+    pub fn argument(i: usize, name: Option<&str>, function: &str) -> ValuePath {
+        match name {
+            Some(name) => {
+                ValuePath { name: Some(name.to_string()), ..ValuePath::new(function.to_string()) }
+            }
+            None => ValuePath::new(format!("argument {i} of {function}")),
+        }
+    }
+
+    pub fn step(&self, step: impl std::fmt::Display) -> ValuePath {
+        ValuePath { steps: format!("{}{step}", self.steps), ..self.clone() }
+    }
+}
+
+impl std::fmt::Display for ValuePath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ValuePath { name, of, steps } = self;
+        match name {
+            Some(name) => write!(f, "argument `{name}{steps}` of {of}"),
+            None if steps.is_empty() => f.write_str(of),
+            None => write!(f, "{of}, at {steps}"),
+        }
     }
 }
 
@@ -55,7 +85,7 @@ impl<'py> Given<'py> {
                 format!("an array of {} with shape ({}{comma})", array.dtype(), sizes.join(", "));
         }
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-        Err(misfit(self.py, format!("{}: expected {ty}, found {found}{why}", path.0)))
+        Err(misfit(self.py, format!("{path}: expected {ty}, found {found}{why}")))
     }
 
     /// The value of this type.
@@ -87,10 +117,16 @@ impl<'py> Given<'py> {
                 if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
                     return wrong(self, "");
                 }
+                if is_missing(value)? {
+                    return self.missing(value, ty, None, path);
+                }
                 match self.scalar(value)?.extract::<f64>() {
                     Ok(x) => Ok(Value::Real(x)),
                     Err(_) => wrong(self, ""),
                 }
+            }
+            Type::Int | Type::Bool | Type::String if is_missing(value)? => {
+                self.missing(value, ty, None, path)
             }
             Type::Int => {
                 let scalar = self.scalar(value)?;
@@ -115,12 +151,19 @@ impl<'py> Given<'py> {
             },
             Type::Tuple(types) => self.tuple(value, ty, types, path),
             Type::Record(fields) => {
+                if is_table(value)? {
+                    return self.columns(value, fields, path);
+                }
                 let mut parts = Vec::with_capacity(fields.len());
                 if let Ok(dict) = value.cast::<PyDict>() {
                     for key in dict.keys() {
                         let key: String = key.str()?.to_string();
                         if !fields.iter().any(|(name, _)| **name == *key) {
-                            return wrong(self, &format!("there is no field {key}"));
+                            let names = fields.iter().map(|(name, _)| &**name);
+                            let near = closest(&key, names);
+                            let near =
+                                near.map_or(String::new(), |n| format!(": did you mean `{n}`?"));
+                            return wrong(self, &format!("there is no field {key}{near}"));
                         }
                     }
                 }
@@ -183,14 +226,24 @@ impl<'py> Given<'py> {
         while let Type::Array(_, inner) = scalar {
             (rank, scalar) = (rank + 1, inner);
         }
-        if matches!(scalar, Type::Real | Type::Int | Type::Bool) {
-            if let Some(array) = self.numbers(value, ty, scalar, rank, path)? {
-                return Ok(array);
+        let numbers = matches!(scalar, Type::Real | Type::Int | Type::Bool);
+        if let Type::Record(fields) = element {
+            if is_table(value)? {
+                return self.rows(value, fields, path);
             }
         }
-        if let Type::Record(fields) = element {
-            if let Some(rows) = self.frame(value, fields, path)? {
-                return Ok(rows);
+        if is_frame(value)? {
+            if !numbers || rank != 2 {
+                let why = "the rows of a frame are records of its columns: `[]{name: Real}`";
+                return self.wrong(value, ty, path, why);
+            }
+            self.refuse_missing_cells(value, scalar, path)?;
+        } else if let Some(elements) = self.column(value, element, None, path)? {
+            return Ok(elements);
+        }
+        if numbers {
+            if let Some(array) = self.numbers(value, ty, scalar, rank, path)? {
+                return Ok(array);
             }
         }
         let Some(items) = sequence(value)? else { return self.wrong(value, ty, path, "") };
@@ -198,7 +251,21 @@ impl<'py> Given<'py> {
         let items: PyResult<Vec<Value<'static>>> = items
             .map(|(i, item)| self.value(item, element, &path.step(format_args!("[{i}]"))))
             .collect();
-        Ok(Value::Array(items?))
+        let items = items?;
+        // Rows that are arrays have one length.
+        let rows = items.first().filter(|_| matches!(element, Type::Array(..)));
+        if let Some(size) = rows.and_then(length) {
+            let differs = |item: &Value<'_>| length(item).is_some_and(|other| other != size);
+            if let Some(i) = items.iter().position(differs) {
+                let other = length(&items[i]).unwrap_or_default();
+                let at = path.step(format_args!("[{i}]"));
+                let text = format!("{at}: this row has {other} elements, that before it {size}");
+                let help =
+                    "the rows of an array have one length: take `List` for others".to_string();
+                return Err(misfit_with_help(self.py, text, help));
+            }
+        }
+        Ok(Value::Array(items))
     }
 
     /// An array of numbers, if the value is one. A list of numbers becomes an array, and other kinds of numbers are
@@ -244,10 +311,16 @@ impl<'py> Given<'py> {
             _ => kind == b'b',
         };
         if !fits && untyped.len() > 0 {
-            if kind == b'O' && !value.is_instance_of::<PyUntypedArray>() {
+            // The message is about the element that does not fit.
+            if matches!(kind, b'O' | b'U' | b'S') && !value.is_instance_of::<PyUntypedArray>() {
                 return Ok(None);
             }
-            return self.wrong(&array, ty, path, "");
+            let why = match (scalar, kind) {
+                (Type::Int, b'f') => "`astype(int)` makes Ints of them",
+                (Type::Real, b'b') => "`astype(float)` makes 1.0 and 0.0 of them",
+                _ => "",
+            };
+            return self.wrong(&array, ty, path, why);
         }
         if matches!(scalar, Type::Int) && kind == b'u' && untyped.dtype().itemsize() == 8 {
             let most: u64 = match untyped.len() {
@@ -272,82 +345,6 @@ impl<'py> Given<'py> {
         }))
     }
 
-    /// The rows of a data frame of pandas or polars, or of a structured array.
-    fn frame(
-        &mut self,
-        value: &Bound<'py, PyAny>,
-        fields: &[(Name, Type)],
-        path: &ValuePath,
-    ) -> PyResult<Option<Value<'static>>> {
-        let is_frame = value.hasattr("columns")? && value.hasattr("to_numpy")?;
-        let is_structured = value
-            .getattr_opt("dtype")?
-            .is_some_and(|dtype| dtype.getattr("names").is_ok_and(|names| !names.is_none()));
-        if !is_frame && !is_structured {
-            return Ok(None);
-        }
-        let mut columns = Vec::new();
-        for (name, ty) in fields {
-            let column = match value.get_item(&**name) {
-                Ok(column) => column,
-                Err(_) => {
-                    let ty = Type::array(Type::record(fields.to_vec()));
-                    return self.wrong(value, &ty, path, &format!("there is no column {name}"));
-                }
-            };
-            let missing = missing(&column)?;
-            columns.push((name, ty, items(&column)?, missing));
-        }
-        let rows = columns.first().map_or(0, |(_, _, items, _)| items.len());
-        let mut out = Vec::with_capacity(rows);
-        for i in 0..rows {
-            let mut record = Vec::with_capacity(columns.len());
-            for (name, ty, items, missing) in &columns {
-                let at = path.step(format_args!("[{i}].{name}"));
-                let missing = missing.as_ref().is_some_and(|missing| missing[i]);
-                let part = self.cell(&items[i], ty, name, missing, &at)?;
-                record.push((Cow::Owned(name.to_string()), part));
-            }
-            out.push(Value::Record(record));
-        }
-        Ok(Some(Value::Array(out)))
-    }
-
-    /// A cell of a frame, as of a table in a file: where it is missing it needs a Maybe type, and whole numbers are an Int
-    /// also where pandas has made them floats because some are missing.
-    fn cell(
-        &mut self,
-        item: &Bound<'py, PyAny>,
-        ty: &Type,
-        name: &Name,
-        missing: bool,
-        at: &ValuePath,
-    ) -> PyResult<Value<'static>> {
-        let maybe = ty.is(WellKnown::Maybe);
-        let real = item.extract::<f64>().ok();
-        if maybe && (missing || real.is_some_and(f64::is_nan)) {
-            return Ok(Value::Variant(Cow::Borrowed("Nothing"), Vec::new()));
-        }
-        if missing {
-            let what = match item.is_none() {
-                true => "it is empty".to_string(),
-                false => format!("it is `{}`, a missing value", item.str()?),
-            };
-            let text = format!("{}: column `{name}` must be of type `{ty}`, but {what}", at.0);
-            let help = format!("a column with missing cells has the type `Maybe[{ty}]`");
-            return Err(misfit_with_help(self.py, text, help));
-        }
-        let is_int = match ty {
-            Type::Variant(_, args) => maybe && matches!(args.first(), Some(Type::Int)),
-            ty => matches!(ty, Type::Int),
-        };
-        let whole = real.filter(|x| is_int && x.trunc() == *x && x.abs() < TWO_TO_63);
-        match whole.filter(|_| item.is_instance_of::<PyFloat>()) {
-            Some(x) => self.value(PyInt::new(self.py, x as i64).as_any(), ty, at),
-            None => self.value(item, ty, at),
-        }
-    }
-
     fn variant(
         &mut self,
         value: &Bound<'py, PyAny>,
@@ -361,6 +358,20 @@ impl<'py> Given<'py> {
         }
         let given = value.getattr_opt("_diffeo_constructor")?;
         if *known == Some(WellKnown::List) && given.is_none() {
+            if let [Type::Record(fields)] = args {
+                if is_table(value)? {
+                    return self.rows(value, fields, path);
+                }
+            }
+            if is_frame(value)? {
+                let why = "the rows of a frame are records of its columns: `List[{name: Real}]`";
+                return self.wrong(value, ty, path, why);
+            }
+            if let [element] = args {
+                if let Some(elements) = self.column(value, element, None, path)? {
+                    return Ok(elements);
+                }
+            }
             if let (Some(items), [element]) = (sequence(value)?, args) {
                 let items = items.iter().enumerate();
                 let items: PyResult<Vec<Value<'static>>> = items
@@ -372,9 +383,8 @@ impl<'py> Given<'py> {
         let given: Option<String> = given.map(|given| given.extract()).transpose()?;
         let is_own = |given: &String| constructors.iter().any(|(name, _)| **name == **given);
         if *known == Some(WellKnown::Maybe) && !given.as_ref().is_some_and(is_own) {
-            let Some(inner) = args.first().filter(|_| !value.is_none()) else {
-                return Ok(Value::Variant(Cow::Borrowed("Nothing"), Vec::new()));
-            };
+            let missing = is_missing(value)?;
+            let Some(inner) = args.first().filter(|_| !missing) else { return Ok(NOTHING) };
             let inner = self.value(value, inner, path)?;
             return Ok(Value::Variant(Cow::Borrowed("Just"), vec![inner]));
         }
@@ -403,29 +413,6 @@ impl<'py> Given<'py> {
             .collect();
         Ok(Value::Variant(Cow::Owned(given), fields?))
     }
-}
-
-/// The items of a column of a frame or a structured array.
-fn items<'py>(column: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let list = match column.hasattr("tolist")? {
-        true => column.call_method0("tolist")?,
-        false => column.call_method0("to_list")?,
-    };
-    Ok(list.cast::<PyList>().map_err(PyErr::from)?.iter().collect())
-}
-
-/// The cells of a column that its frame calls missing: to pandas these are nan, too, to polars nulls alone. Arrays of NumPy
-/// have none.
-fn missing(column: &Bound<'_, PyAny>) -> PyResult<Option<Vec<bool>>> {
-    for method in ["isna", "is_null"] {
-        if column.hasattr(method)? {
-            return items(&column.call_method0(method)?)?
-                .iter()
-                .map(|cell| cell.extract())
-                .collect();
-        }
-    }
-    Ok(None)
 }
 
 /// An array without elements.
@@ -467,6 +454,17 @@ fn sequence<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, Py
     match value.try_iter() {
         Ok(items) if sized => items.collect::<PyResult<Vec<_>>>().map(Some),
         _ => Ok(None),
+    }
+}
+
+/// How many elements an array has.
+fn length(value: &Value<'_>) -> Option<usize> {
+    match value {
+        Value::Array(items) => Some(items.len()),
+        Value::Reals(Array { sizes, .. })
+        | Value::Ints(Array { sizes, .. })
+        | Value::Bools(Array { sizes, .. }) => sizes.first().copied(),
+        _ => None,
     }
 }
 

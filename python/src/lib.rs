@@ -22,6 +22,7 @@ mod sample;
 mod server;
 mod signals;
 mod stablehlo;
+mod table;
 mod taken;
 mod xla;
 

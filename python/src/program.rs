@@ -226,6 +226,10 @@ impl PyFunction {
         let names = self.names();
         let known = match names.as_slice() {
             [] => "it takes no arguments".to_string(),
+            names if self.inner.tuple_parameter().is_some() => {
+                let tuple = self.inner.tuple_parameter().unwrap_or_default();
+                format!("it takes the tuple `{tuple}` or its {} components", names.len())
+            }
             names => format!("it takes {}", names.join(", ")),
         };
         let text = format!("{name}: {signature} {why}");
@@ -278,42 +282,64 @@ impl PyFunction {
         Ok(all)
     }
 
+    /// The arguments of a call as Python has them: several, or the one tuple of them.
+    fn given<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let (from, _) = self.inner.sides();
+        let named = named.filter(|named| !named.is_empty());
+        let tuple = self.inner.tuple_parameter();
+        let whole = match (named, tuple, from) {
+            (Some(named), Some(tuple), _) if args.is_empty() && named.len() == 1 => {
+                named.get_item(tuple)?
+            }
+            (None, _, Type::Tuple(types)) if args.len() == 1 && types.len() != 1 => {
+                // A list is a tuple only where the parameter is one.
+                let only = args.get_item(0)?;
+                let fits = only.is_instance_of::<PyTuple>()
+                    || tuple.is_some() && only.is_instance_of::<PyList>();
+                fits.then_some(only)
+            }
+            _ => None,
+        };
+        let Some(whole) = whole else { return self.ordered(args, named) };
+        let parts = whole.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        let count = from.arguments().len();
+        if parts.len() != count {
+            let why = format!("takes {count} arguments, a tuple of {} was given", parts.len());
+            return Err(self.misnamed(args.py(), &why));
+        }
+        Ok(parts)
+    }
+
     /// The argument of a call: the tuple of several.
     fn argument<'py>(
         &self,
         given: &mut Given<'py>,
-        args: &Bound<'py, PyTuple>,
-        named: Option<&Bound<'py, PyDict>>,
+        args: &[Bound<'py, PyAny>],
     ) -> PyResult<Value<'static>> {
         let (from, _) = self.inner.sides();
-        let name = self.inner.name();
         let types = from.arguments();
-        let count = types.len();
-        let unnamed = named.is_none_or(|named| named.is_empty());
-        // A function of one tuple may be given that.
-        if unnamed && args.len() == 1 && count != 1 && args.get_item(0)?.is_instance_of::<PyTuple>()
-        {
-            if let Type::Tuple(_) = from {
-                return given.value(
-                    &args.get_item(0)?,
-                    from,
-                    &ValuePath(format!("the argument of {name}")),
-                );
-            }
-        }
-        let args = self.ordered(args, named)?;
         if let Type::Unit = from {
             return Ok(Value::Unit);
         }
-        let value = |given: &mut Given<'py>, i: usize| {
-            let path = ValuePath(format!("argument {i} of {name}"));
-            given.value(&args[i], &types[i], &path)
+        let (names, function) = (self.inner.parameters(), self.inner.name());
+        let tuple = self.inner.tuple_parameter();
+        let path = |i: usize| match (self.steps.last().map(|(what, ..)| what.as_str()), tuple) {
+            (Some("vjp"), _) if i == 1 => ValuePath::new(format!("the cotangent of {function}")),
+            (Some("jvp"), _) if i == 1 => ValuePath::new(format!("the tangent of {function}")),
+            (_, Some(tuple)) => {
+                ValuePath::argument(0, Some(tuple), function).step(format_args!("[{i}]"))
+            }
+            _ => ValuePath::argument(i, names[i], function),
         };
+        let mut value = |i: usize| given.value(&args[i], &types[i], &path(i));
         if let Type::Tuple(_) = from {
-            let parts: PyResult<Vec<_>> = (0..count).map(|i| value(given, i)).collect();
-            return Ok(Value::Tuple(parts?));
+            return (0..types.len()).map(value).collect::<PyResult<_>>().map(Value::Tuple);
         }
-        value(given, 0)
+        value(0)
     }
 }
 
@@ -327,7 +353,8 @@ impl PyFunction {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut given = Given::new(py, self.inner.types());
-        let argument = self.argument(&mut given, args, named)?;
+        let args = self.given(args, named)?;
+        let argument = self.argument(&mut given, &args)?;
         let value = signals::call(py, |host| self.inner.evaluate_asking(&argument, host))?;
         drop(given);
         let program = self.program.bind(py).get();

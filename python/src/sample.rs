@@ -176,7 +176,7 @@ pub fn sample<'py>(
         true => Value::Record(Vec::new()),
         false => {
             let ty = Type::record(fields);
-            kept.value(data, &ty, &ValuePath(format!("the data of {name}")))?
+            kept.value(data, &ty, &ValuePath::new(format!("the data of {name}")))?
         }
     };
     let samples = signals::work(py, &flag, || program.sample(name, &data, &options));

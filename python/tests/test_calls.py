@@ -95,7 +95,7 @@ def test_missing_cells_need_a_type_for_them(m):
         with pytest.raises(diffeo.ArgumentError) as caught:
             m.rows(frame)
         (message,) = caught.value.messages
-        assert message["message"] == f"argument 0 of rows[1].a: column `a` must be of type `Real`, but {said}"
+        assert message["message"] == f"argument `t[1].a` of rows: column `a` must be of type `Real`, but {said}"
         assert message["help"] == "a column with missing cells has the type `Maybe[Real]`"
         assert message["line"] is None and message["text"] == str(caught.value)
         assert m.mean_of(frame) == 1.0

@@ -20,7 +20,7 @@ mod session;
 pub mod show;
 pub mod xla;
 
-pub use diffeo_base::{Diagnostic, Fix, Help, Name, Severity, SourceMap, Span, Spelling};
+pub use diffeo_base::{closest, Diagnostic, Fix, Help, Name, Severity, SourceMap, Span, Spelling};
 pub use diffeo_calculus::eval::leftovers;
 pub use diffeo_calculus::eval::{
     Event, Exceeded, Kinks, Limits, MemoryLimit, Options, Progress, RuntimeError,

@@ -300,6 +300,14 @@ impl Function {
         (0..count).map(|i| named.and_then(|names| names[i].as_deref())).collect()
     }
 
+    /// The name of the tuple that it takes, as in `def f(both: (Real, Real))`; none where it has several parameters.
+    pub fn tuple_parameter(&self) -> Option<&str> {
+        match (&self.0.parameters[..], self.sides().0) {
+            ([Some(name)], Type::Tuple(_)) => Some(name),
+            _ => None,
+        }
+    }
+
     /// The program that it belongs to.
     pub fn program(&self) -> &Program {
         &self.0.program
