@@ -15,6 +15,7 @@
 
 mod error;
 mod given;
+mod like;
 mod notebook;
 mod plot;
 mod program;

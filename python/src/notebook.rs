@@ -2,7 +2,8 @@
 
 use crate::error::message;
 use crate::program::options;
-use crate::{signals, taken};
+use crate::signals;
+use crate::taken::Taken;
 use diffeo::Limits;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -39,7 +40,9 @@ impl Notebook {
         let shown = signals::call(py, |host| {
             self.inner.evaluate(expression, &options, Limits { host, ..Limits::default() })
         })?;
-        let value = shown.value.map(|value| taken::value(py, value, classes)).transpose()?;
+        let taken = Taken { py, classes, types: &shown.types };
+        let value =
+            shown.value.map(|value| taken.value(value, Some(&shown.ty), None)).transpose()?;
         Ok((value, shown.text, shown.columns))
     }
 

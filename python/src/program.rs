@@ -2,8 +2,10 @@
 
 use crate::error::{error, message};
 use crate::given::{Given, ValuePath};
+use crate::like::Like;
+use crate::signals;
 use crate::stablehlo::{StableHlo, XlaInput};
-use crate::{signals, taken};
+use crate::taken::Taken;
 use diffeo::xla::Precision;
 use diffeo::{Engine, HostOptions, Kinks, Limits, Report, Type, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -155,7 +157,7 @@ impl PyProgram {
         let inner = made.map_err(|e| error(py, &e))?;
         let options = given.map(|given| given.clone().unbind());
         let steps = vec![("function".to_string(), name.to_string(), Vec::new())];
-        Ok(PyFunction { inner, program: slf.clone().unbind(), steps, options })
+        Ok(PyFunction { inner, program: slf.clone().unbind(), steps, options, like: Like::Nothing })
     }
 
     /// The function that an expression is, in the scope of the program.
@@ -171,14 +173,18 @@ impl PyProgram {
         let inner = made.map_err(|e| error(py, &e))?;
         let options = given.map(|given| given.clone().unbind());
         let steps = vec![("expression".to_string(), text.to_string(), Vec::new())];
-        Ok(PyFunction { inner, program: slf.clone().unbind(), steps, options })
+        Ok(PyFunction { inner, program: slf.clone().unbind(), steps, options, like: Like::Nothing })
     }
 
     /// The value of a constant.
     fn constant<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let value = py.detach(|| self.inner.value::<Value<'static>>(name));
-        let value = value.map_err(|e| error(py, &e))?;
-        taken::value(py, value, self.classes.bind(py))
+        let found = py.detach(|| {
+            let constant = self.inner.constant(name)?;
+            constant.call::<Value<'static>>(()).map(|value| (value, constant))
+        });
+        let (value, constant) = found.map_err(|e| error(py, &e))?;
+        let taken = Taken { py, classes: self.classes.bind(py), types: constant.types() };
+        taken.value(value, Some(constant.ty()), None)
     }
 
     /// Its name and its text, or its file.
@@ -197,6 +203,8 @@ pub struct PyFunction {
     /// How it is made of the program: what is done, a name, argument numbers.
     steps: Vec<(String, String, Vec<u32>)>,
     options: Option<Py<PyDict>>,
+    /// Which parts of its result have the type of an argument.
+    like: Like,
 }
 
 impl PyFunction {
@@ -208,10 +216,11 @@ impl PyFunction {
     ) -> PyResult<PyFunction> {
         let made = py.detach(|| make(&self.inner));
         let inner = made.map_err(|e| error(py, &e))?;
+        let like = self.like.derived(step.0, &step.1, self.inner.sides().0.arguments().len());
         let mut steps = self.steps.clone();
         steps.push((step.0.to_string(), String::new(), step.1));
         let options = self.options.as_ref().map(|options| options.clone_ref(py));
-        Ok(PyFunction { inner, program: self.program.clone_ref(py), steps, options })
+        Ok(PyFunction { inner, program: self.program.clone_ref(py), steps, options, like })
     }
 
     /// The names by which Python gives arguments: `arg0` and so on where the definition has none.
@@ -358,7 +367,9 @@ impl PyFunction {
         let value = signals::call(py, |host| self.inner.evaluate_asking(&argument, host))?;
         drop(given);
         let program = self.program.bind(py).get();
-        taken::value(py, value, program.classes.bind(py))
+        let taken = Taken { py, classes: program.classes.bind(py), types: self.inner.types() };
+        let like = self.like.of(py, &args)?;
+        taken.value(value, Some(self.inner.sides().1), like.as_ref())
     }
 
     /// The gradient by these arguments.

@@ -87,9 +87,24 @@ fn draws<'py>(
         let mut sizes = vec![samples.chains.len(), samples.draws()];
         sizes.extend(&variable.sizes);
         let array = Value::Reals(Array { data: data.into(), sizes });
-        out.set_item(&variable.name, taken::value(py, array, &PyDict::new(py))?)?;
+        out.set_item(&variable.name, taken::numbers(py, array)?)?;
         begin = end;
     }
+    Ok(out)
+}
+
+/// What belongs to parameters, such as `w[0]` to `w`, in the order of these.
+fn ordered<'py>(all: &Bound<'py, PyDict>, order: &[&str]) -> PyResult<Bound<'py, PyDict>> {
+    let mut items = Vec::new();
+    for (key, value) in all.iter() {
+        let name: String = key.extract()?;
+        let own = name.split(['[', '.']).next().unwrap_or(&name);
+        let place = order.iter().position(|known| [own, name.as_str()].contains(known));
+        items.push((place.unwrap_or(order.len()), key, value));
+    }
+    items.sort_by_key(|(place, ..)| *place);
+    let out = PyDict::new(all.py());
+    items.into_iter().try_for_each(|(_, key, value)| out.set_item(key, value))?;
     Ok(out)
 }
 
@@ -99,19 +114,11 @@ fn statistics<'py>(py: Python<'py>, samples: &Samples) -> PyResult<Bound<'py, Py
     let sizes = vec![samples.chains.len(), samples.draws()];
     let reals = |of: &dyn Fn(&Chain) -> Vec<f64>| {
         let data: Vec<f64> = samples.chains.iter().flat_map(of).collect();
-        taken::value(
-            py,
-            Value::Reals(Array { data: data.into(), sizes: sizes.clone() }),
-            &PyDict::new(py),
-        )
+        taken::numbers(py, Value::Reals(Array { data: data.into(), sizes: sizes.clone() }))
     };
     let ints = |of: &dyn Fn(&Chain) -> Vec<i64>| {
         let data: Vec<i64> = samples.chains.iter().flat_map(of).collect();
-        taken::value(
-            py,
-            Value::Ints(Array { data: data.into(), sizes: sizes.clone() }),
-            &PyDict::new(py),
-        )
+        taken::numbers(py, Value::Ints(Array { data: data.into(), sizes: sizes.clone() }))
     };
     out.set_item("lp", reals(&|c| c.log_density.clone())?)?;
     if samples.approximation.is_some() {
@@ -126,7 +133,7 @@ fn statistics<'py>(py: Python<'py>, samples: &Samples) -> PyResult<Bound<'py, Py
     out.set_item("n_steps", ints(&|c| c.steps.iter().map(|n| *n as i64).collect())?)?;
     let divergent = samples.chains.iter().flat_map(|c| c.divergent.clone()).collect::<Vec<bool>>();
     let divergent = Value::Bools(Array { data: divergent.into(), sizes });
-    out.set_item("diverging", taken::value(py, divergent, &PyDict::new(py))?)?;
+    out.set_item("diverging", taken::numbers(py, divergent)?)?;
     Ok(out)
 }
 
@@ -186,10 +193,19 @@ pub fn sample<'py>(
     let samples = samples?;
     drop(kept);
     let out = PyDict::new(py);
-    out.set_item("posterior", draws(py, &samples, &samples.parameters, |c| &c.values)?)?;
+    // The parameters are in the order in which the program writes them, as its density has them.
+    let parameters = function.sides().0.arguments().first();
+    let order: Vec<&str> = match parameters {
+        Some(Type::Record(fields)) => fields.written().map(|(name, _)| &**name).collect(),
+        _ => Vec::new(),
+    };
+    out.set_item(
+        "posterior",
+        ordered(&draws(py, &samples, &samples.parameters, |c| &c.values)?, &order)?,
+    )?;
     out.set_item("predictions", draws(py, &samples, &samples.predictions, |c| &c.predictions)?)?;
     out.set_item("sample_stats", statistics(py, &samples)?)?;
-    let summary = summaries(py, &samples.summaries)?;
+    let summary = ordered(&summaries(py, &samples.summaries)?, &order)?;
     summary.update(summaries(py, &samples.predicted)?.as_mapping())?;
     out.set_item("summary", summary)?;
     if let Some(found) = &samples.approximation {

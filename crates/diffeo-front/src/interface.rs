@@ -187,6 +187,40 @@ impl Type {
         }
     }
 
+    /// The type, whose records have their fields in the order of those in the same places of another type, where these have
+    /// the same names.
+    #[must_use]
+    pub fn in_order_of(&self, other: &Type) -> Type {
+        let all = |own: &[Type], others: &[Type]| {
+            own.iter().zip(others).map(|(ty, other)| ty.in_order_of(other)).collect()
+        };
+        match (self, other) {
+            (Type::Tuple(own), Type::Tuple(others)) if own.len() == others.len() => {
+                Type::Tuple(all(own, others))
+            }
+            (Type::Record(own), Type::Record(others))
+                if own.len() == others.len()
+                    && own.iter().zip(others.iter()).all(|((a, _), (b, _))| a == b) =>
+            {
+                let pairs = own.iter().zip(others.iter());
+                let types = pairs.map(|((_, ty), (_, other))| ty.in_order_of(other)).collect();
+                Type::Record(Arc::new(others.with_types(types)))
+            }
+            (Type::Array(size, own), Type::Array(_, other)) => {
+                Type::Array(size.clone(), Arc::new(own.in_order_of(other)))
+            }
+            (Type::Variant(variant, own), Type::Variant(_, others))
+                if own.len() == others.len() =>
+            {
+                Type::Variant(variant.clone(), all(own, others))
+            }
+            (Type::Function(own), Type::Function(other)) => {
+                Type::Function(Arc::new((own.0.in_order_of(&other.0), own.1.in_order_of(&other.1))))
+            }
+            _ => self.clone(),
+        }
+    }
+
     fn instantiate(&self, args: &[Type]) -> Type {
         let all = |types: &[Type]| types.iter().map(|ty| ty.instantiate(args)).collect();
         match self {
@@ -257,7 +291,7 @@ impl fmt::Display for Type {
             }
             Type::Record(fields) => {
                 f.write_str("{")?;
-                for (i, (name, ty)) in fields.iter().enumerate() {
+                for (i, (name, ty)) in fields.written().enumerate() {
                     let comma = if i > 0 { ", " } else { "" };
                     write!(f, "{comma}{}: {ty}", field_name(name))?;
                 }

@@ -90,7 +90,9 @@ def _again(described: Any, value: Any, leaves: Iterator[Any], keep: bool) -> Any
     if what == "tuple":
         return tuple(_again(part, x, leaves, keep) for part, x in zip(described[1], value or ()))
     if what == "record":
-        return {field: _again(part, _field(value, field), leaves, keep) for field, part in described[1]}
+        made = {field: _again(part, _field(value, field), leaves, keep) for field, part in described[1]}
+        # In the order of the value.
+        return {field: made[field] for field in value if field in made} if isinstance(value, dict) else made
     if what in ("Real", "other") or what == "array" and described[2] == "Real":
         return next(leaves)
     return value if keep else None

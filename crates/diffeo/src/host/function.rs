@@ -368,7 +368,7 @@ impl Function {
     /// # Errors
     /// There is no type for the jets of its types, or it takes or gives functions.
     pub fn jet(&self, k: u32, r: u32) -> Result<Function, Error> {
-        self.derived("jet", |entry| {
+        self.derived("jet", self.ty(), |entry| {
             asked(&entry.program, entry.global, Asked::Jet { k, r }, None)
                 .ok_or_else(|| "there are no jets of its types".to_string())
         })
@@ -394,9 +394,21 @@ impl Function {
             );
             return Err(Error::new("argument", message));
         }
+        let all = from.arguments();
+        let chosen = match arguments {
+            [i] => all[*i].clone(),
+            several => Type::Tuple(several.iter().map(|i| all[*i].clone()).collect()),
+        };
+        let pair = |a: &Type, b: &Type| Type::Tuple([a.clone(), b.clone()].into());
+        let sides = match what {
+            By::Gradient => (from.clone(), chosen),
+            By::ValueAndGradient => (from.clone(), pair(to, &chosen)),
+            By::Vjp => (pair(from, to), pair(to, &chosen)),
+            By::Jvp => (pair(from, &chosen), pair(to, to)),
+        };
         let arguments = arguments.to_vec();
-        self.derived(name, move |entry| {
-            let all = match sides(&entry.ty).0 {
+        self.derived(name, &Type::Function(Arc::new(sides)), move |entry| {
+            let all = match super::sides(&entry.ty).0 {
                 Ty::Tuple(parts) => parts.to_vec(),
                 ty => vec![ty.clone()],
             };
@@ -412,9 +424,11 @@ impl Function {
         })
     }
 
+    /// A derived function: the fields of its type are in the order of a type that is `like` it.
     fn derived(
         &self,
         name: &str,
+        like: &Type,
         make: impl FnOnce(
                 &Entry,
             )
@@ -437,6 +451,8 @@ impl Function {
             let ty = program.globals[global.0 as usize].ty.clone();
             let name = diffeo_base::Name::from(format!("{name}({})", entry.name));
             let mut interface = diffeo_front::Interface::of_core(&ty, &program.datas);
+            interface.ty = interface.ty.in_order_of(like);
+            interface.text = interface.ty.signature();
             if sides(&ty).0 == from {
                 interface.parameters = entry.interface.parameters.clone();
             }

@@ -275,13 +275,21 @@ impl Program {
     /// # Errors
     /// There is no such definition, it is a function, its evaluation stops, or its value is no `R`.
     pub fn value<R: FromDiffeo>(&self, name: &str) -> Result<R, Error> {
+        self.constant(name)?.call(())
+    }
+
+    /// A definition that is a constant, as the function of `()` that gives it: it knows the type of the value.
+    ///
+    /// # Errors
+    /// There is no such definition, or it is a function.
+    pub fn constant(&self, name: &str) -> Result<Function, Error> {
         let constant = Function::new(self, HostOptions::default(), |world| world.entry(name))?;
         match constant.ty() {
             Type::Function(_) => {
                 let message = format!("`{name}` is a function, {}: call it", constant.signature());
                 Err(Error::new("entry-type", message))
             }
-            _ => constant.call(()),
+            _ => Ok(constant),
         }
     }
 

@@ -2,7 +2,7 @@
 //! computed.
 
 use super::code::ValueTypes;
-use super::{Error, HostOptions, Type, Value};
+use super::{Error, HostOptions, Type, Types, Value};
 use crate::console::{help, Command, Console, Constants, Refused};
 use crate::session::Session;
 use crate::{plot, Entry, ModuleId};
@@ -34,6 +34,10 @@ pub struct Notebook(Confined<Cells>);
 pub struct Shown {
     /// It, unless it is or holds a function.
     pub value: Option<Value<'static>>,
+    /// Its type; that of a function is not told.
+    pub ty: Type,
+    /// The variant types of the program.
+    pub types: Types,
     /// As the language writes it; of a function, the type.
     pub text: String,
     /// The columns of a table, as its type is declared.
@@ -123,13 +127,21 @@ impl Notebook {
             if cells.session.is_function(module, "it") {
                 let ty = cells.session.type_of(module, "it").unwrap_or_default();
                 let text = format!("<function : {ty}>");
-                return Ok(Shown { value: None, text, columns: Vec::new() });
+                return Ok(Shown {
+                    value: None,
+                    ty: Type::Unit,
+                    types: Types::default(),
+                    text,
+                    columns: Vec::new(),
+                });
             }
             let entry = cells.entry(module, "it")?;
             let (entry, value) = Console::evaluate(cells, entry)?;
             let (ty, datas) = (entry.result_type(), &entry.program.datas);
             Ok(Shown {
                 value: Some(ValueTypes { datas }.host(&value, ty)),
+                ty: entry.interface.ty.sides().1.clone(),
+                types: Types::new(datas),
                 text: plot::show(&value, ty, datas),
                 columns: columns(entry.interface.ty.sides().1),
             })
