@@ -169,7 +169,12 @@ impl<'py> Given<'py> {
                 }
                 for (name, ty) in fields.iter() {
                     let Some(field) = field(value, name)? else {
-                        return wrong(self, &format!("the field {name} is missing"));
+                        let is_list = value.is_instance_of::<PyList>();
+                        let hint = match is_list || value.is_instance_of::<PyUntypedArray>() {
+                            true => "; `x, unravel = diffeo.ravel(record)` makes the record of an array again: `unravel(x)`",
+                            false => "",
+                        };
+                        return wrong(self, &format!("the field {name} is missing{hint}"));
                     };
                     let part = self.value(&field, ty, &path.step(format_args!(".{name}")))?;
                     parts.push((Cow::Owned(name.to_string()), part));

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import diffeo
@@ -68,3 +69,39 @@ def log_density(p: {zeta: Real, alpha: Real}) -> Real = -sq(p.zeta) - sq(p.alpha
 """)
     found = diffeo.sample(m.log_density, chains=2, warmup=200, draws=400, convert=False)
     assert list(found["posterior"]) == list(found["summary"])[:2] == ["zeta", "alpha"]
+
+
+def test_records_go_into_scipy_by_ravel(o):
+    optimize = pytest.importorskip("scipy.optimize")
+    xs, both = np.array([1.0, 2.0]), diffeo.value_and_grad(o.sse)
+    start, unravel = diffeo.ravel({"v": 3, "k": 0.5})
+    np.testing.assert_array_equal(start, [3.0, 0.5])
+
+    def objective(x):
+        value, slope = both(unravel(x), xs)
+        return value, diffeo.ravel(slope)[0]
+
+    found = unravel(optimize.minimize(objective, start, jac=True).x)
+    assert list(found) == ["v", "k"] and abs(found["v"]) < 1e-5 and abs(found["k"]) < 1e-5
+    with pytest.raises(diffeo.ArgumentError, match=r"the field k is missing.*diffeo\.ravel"):
+        both(start, xs)
+
+
+def test_ravel_and_back():
+    @dataclasses.dataclass
+    class Given:
+        w: np.ndarray
+        name: str
+
+    x = {"b": Given(np.arange(4.0).reshape(2, 2), "n"), "a": (1.5, [2, None]), "c": np.float32(0.5)}
+    flat, unravel = diffeo.ravel(x)
+    np.testing.assert_array_equal(flat, [0.0, 1.0, 2.0, 3.0, 1.5, 2.0, 0.5])
+    back = unravel(flat + 1.0)
+    assert list(back) == ["b", "a", "c"] and back["a"] == (2.5, [3.0, None]) and back["c"] == 1.5
+    np.testing.assert_array_equal(back["b"].w, [[1.0, 2.0], [3.0, 4.0]])
+    assert back["b"].name == "n"
+    with pytest.raises(diffeo.ArgumentError, match=r"expected an array of shape \(7,\), found one of shape \(2,\)"):
+        unravel([1.0, 2.0])
+    with pytest.raises(diffeo.ArgumentError, match="object is no number"):
+        diffeo.ravel({"a": object()})
+    assert diffeo.ravel({})[0].shape == (0,)

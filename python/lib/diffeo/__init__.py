@@ -15,6 +15,7 @@ from ._diffeo import Function, Plot, __version__
 from ._errors import ArgumentError, Error, PlotWarning
 from ._interval import Interval
 from ._llvm import look_for_llvm
+from ._ravel import ravel
 from ._sample import SamplingWarning, sample
 from ._sum import sum_over
 
@@ -39,6 +40,7 @@ __all__ = [
     "jvp",
     "load",
     "map",
+    "ravel",
     "sample",
     "source",
     "sum_over",
