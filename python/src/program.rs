@@ -7,7 +7,7 @@ use crate::signals;
 use crate::stablehlo::{StableHlo, XlaInput};
 use crate::taken::Taken;
 use diffeo::xla::Precision;
-use diffeo::{Engine, HostOptions, Kinks, Limits, Report, Type, Value};
+use diffeo::{Engine, HostOptions, Kinks, Limits, Report, Type, Types, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -372,6 +372,13 @@ impl PyFunction {
         taken.value(value, Some(self.inner.sides().1), like.as_ref())
     }
 
+    /// Whether each argument holds a Real.
+    fn _holds_real(&self) -> Vec<bool> {
+        let types = self.inner.types();
+        let arguments = self.inner.sides().0.arguments().iter();
+        arguments.map(|ty| holds_real(ty, types, &mut Vec::new())).collect()
+    }
+
     /// The gradient by these arguments.
     fn _grad(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<PyFunction> {
         let at = argnums.iter().map(|i| *i as usize).collect::<Vec<_>>();
@@ -521,6 +528,23 @@ impl PyFunction {
 /// Whether a keyword names this argument: by its own name, or by its place where that is no name of Python.
 fn is_named(key: &str, i: usize, name: &str) -> bool {
     key == name || key == format!("arg{i}")
+}
+
+/// Whether there are Reals in values of a type. `within` has the variant types that it is in.
+fn holds_real(ty: &Type, types: &Types, within: &mut Vec<Type>) -> bool {
+    match ty {
+        Type::Real => true,
+        Type::Tuple(parts) => parts.iter().any(|ty| holds_real(ty, types, within)),
+        Type::Record(fields) => fields.iter().any(|(_, ty)| holds_real(ty, types, within)),
+        Type::Array(_, element) => holds_real(element, types, within),
+        Type::Variant(_, args) if !within.contains(ty) && within.len() < 100 => {
+            within.push(ty.clone());
+            let constructors = types.constructors(ty).unwrap_or_default();
+            let mut fields = constructors.iter().flat_map(|(_, fields)| fields).chain(args.iter());
+            fields.any(|ty| holds_real(ty, types, within))
+        }
+        _ => false,
+    }
 }
 
 /// A type as nested tuples.

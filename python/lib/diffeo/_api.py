@@ -1,5 +1,6 @@
 """Programs as modules, and derivatives as functions of functions."""
 
+import inspect
 import os
 import weakref
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ import numpy as np
 
 from . import _diffeo
 from ._diffeo import Function
+from ._errors import ArgumentError
 from ._jacobian import Jacobian
 from ._variants import Types
 
@@ -94,6 +96,8 @@ def jvp(f: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, A
     if len(primals) != len(tangents):
         raise TypeError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
     forward = _cached(f, "_jvp", tuple(range(f.arity)))
+    for i, (primal, tangent) in enumerate(zip(primals, tangents)):
+        _same_shape(lambda: f"jvp: the tangent of {_parameter(f, i)}", tangent, "the argument", primal)
     one = f.arity == 1
     return forward(primals[0] if one else primals, tangents[0] if one else tangents)
 
@@ -101,16 +105,30 @@ def jvp(f: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, A
 def vjp(f: Any, *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """The value, and a function from a cotangent of it to the cotangents of the arguments: reverse mode.
 
-    The cotangents are a tuple, also of one argument, as JAX has it.
+    The cotangents are a tuple, also of one argument, as JAX has it. That of an argument without Reals is None.
     """
     backward = _cached(f, "_vjp", tuple(range(f.arity)))
     point = primals[0] if f.arity == 1 else primals
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
+        _same_shape(lambda: f"vjp: the cotangent of {f.__name__}", cotangent, "its value", value)
         bars = backward(point, cotangent)[1]
-        return (bars,) if f.arity == 1 else bars
+        bars = (bars,) if f.arity == 1 else bars
+        return tuple(bar if holds else None for bar, holds in zip(bars, f._holds_real()))
 
-    return f(*primals), pull
+    value = f(*primals)
+    return value, pull
+
+
+def _parameter(f: Any, i: int) -> str:
+    names = list(inspect.signature(f).parameters)
+    return f"`{names[i]}`" if i < len(names) else f"argument {i}"
+
+
+def _same_shape(what: Callable[[], str], given: Any, other: str, value: Any) -> None:
+    """Refuses an array of another shape than the one that it belongs to."""
+    if isinstance(value, np.ndarray) and isinstance(given, np.ndarray) and value.shape != given.shape:
+        raise ArgumentError(f"{what()} has shape {given.shape}, {other} {value.shape}")
 
 
 def enclose(f: Function) -> Function:

@@ -45,6 +45,9 @@ class SumOver:
         own = given[1][: self.arity]
         return (own[0] if self.arity == 1 else ("tuple", own)), result
 
+    def _holds_real(self):
+        return self._function._holds_real()[: self.arity]
+
     def __call__(self, *args, **named):
         args = ordered(self, args, named)
         if len(args) != self.arity:
