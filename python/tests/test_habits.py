@@ -31,6 +31,19 @@ def test_the_cotangent_of_what_holds_no_real_is_none(h):
     assert bars[1:] == (None, None, None)
 
 
+def test_nobody_changes_a_constant(h):
+    with pytest.raises(ValueError, match="read-only"):
+        h.c[0] = 5
+    with pytest.raises(ValueError, match="read-only"):
+        h.d["z"][0] = 5.0
+    h.d["rows"].append(1)
+    h.d["rows"][0]["a"] = 2.0
+    assert h.d["rows"] == [{"a": 1.0}] and h.c.tolist() == [1, 2] and h.at(0) == 1
+    own = h.c.copy()
+    own[0] = 5
+    assert own[0] == 5
+
+
 def test_shapes_of_cotangents_and_tangents_are_told(h):
     m = diffeo.source("def f(xs: [n]Real) = [2.0 * x for x in xs]")
     _, back = diffeo.vjp(m.f, np.ones(4))

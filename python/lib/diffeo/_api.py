@@ -12,7 +12,7 @@ from . import _diffeo
 from ._diffeo import Function
 from ._errors import ArgumentError
 from ._jacobian import Jacobian
-from ._variants import Types
+from ._variants import Types, Variant
 
 
 class Module:
@@ -37,8 +37,9 @@ class Module:
             raise AttributeError(f"the program {self._program.source[0]} has no definition {name}; it has {known}")
         if name not in self._made:
             make = self._program.function if self._definitions[name] else self._program.constant
-            self._made[name] = make(name)
-        return self._made[name]
+            self._made[name] = make(name) if self._definitions[name] else _frozen(make(name))
+        made = self._made[name]
+        return made if self._definitions[name] else _fresh(made)
 
     def __dir__(self) -> list[str]:
         return [*filter(str.isidentifier, self._definitions), "types", "warnings", "function", "expression"]
@@ -63,6 +64,26 @@ class Module:
         from . import _rebuild
 
         return (_rebuild.module, self._program.source)
+
+
+def _frozen(value: Any) -> Any:
+    """A constant, whose arrays nobody writes to."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, dict):
+        [_frozen(part) for part in value.values()]
+    elif isinstance(value, (list, tuple, Variant)):
+        [_frozen(part) for part in value]
+    return value
+
+
+def _fresh(value: Any) -> Any:
+    """A constant with dictionaries and lists of its own."""
+    if isinstance(value, dict):
+        return {key: _fresh(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([_fresh(part) for part in value])
+    return value
 
 
 def load(path: str | os.PathLike[str], *, timeout: float | None = None) -> Module:
