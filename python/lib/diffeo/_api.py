@@ -1,6 +1,8 @@
 """Programs as modules, and derivatives as functions of functions."""
 
+import functools
 import inspect
+import operator
 import os
 import weakref
 from collections.abc import Callable, Sequence
@@ -97,18 +99,60 @@ def source(text: str, name: str = "source.deo", *, timeout: float | None = None)
     return Module(name, text, timeout)
 
 
-def _numbers(argnums: int | Sequence[int]) -> list[int]:
-    return [argnums] if isinstance(argnums, int) else list(argnums)
+def _checked(f: Any, what: str) -> Any:
+    """The function, if it is one of a program or of Diffeo's own."""
+    if hasattr(f, "_grad"):
+        return f
+    name = getattr(f, "__name__", type(f).__name__)
+    if isinstance(f, functools.partial):
+        how = "take the function itself and name the arguments by `argnums`, or write an expression: `m.expression(\"fn x -> …\")`"
+    elif getattr(f, "_diffeo_mapped", False):
+        how = f"take the derivative first: `diffeo.map(diffeo.{what}(f))`"
+    elif isinstance(f, Jacobian):
+        how = "further derivatives of Jacobians are those of a definition with `jacobian` in the program"
+    else:
+        how = "a function of Python is none: write a definition, or an expression of a program: `m.expression(\"fn x -> …\")`"
+    raise TypeError(f"{what} takes a function of a Diffeo program, not {name} of type {type(f).__name__}; {how}")
+
+
+def _numbers(f: Any, argnums: int | Sequence[int], what: str) -> tuple[int, ...]:
+    """The numbers of arguments, which count from the end where they are negative."""
+    try:
+        given = [operator.index(argnums)]  # type: ignore[arg-type]
+    except TypeError:
+        given = [operator.index(i) for i in argnums]  # type: ignore[union-attr]
+    count = f.arity
+    for i in given:
+        if not -count <= i < count:
+            raise ArgumentError(f"{what}: {f.__name__} has {count} argument{'' if count == 1 else 's'}, and none of number {i}")
+    return tuple(i % count for i in given)
+
+
+# The derivatives that calls have asked for, by function.
+_derivatives: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def _cached(f: Any, what: str, numbers: tuple[int, ...]) -> Any:
+    """The derivative of a function, which is made and compiled once for as long as the function is there."""
+    key = (what, numbers)
+    made = _derivatives.setdefault(f, {})
+    if key not in made:
+        made.setdefault(key, getattr(f, what)(list(numbers)))
+    return made[key]
 
 
 def grad(f: Any, argnums: int | Sequence[int] = 0) -> Any:
-    """The gradient of a function to Real by these arguments: shaped as the argument, a tuple for several."""
-    return f._grad(_numbers(argnums))
+    """The gradient of a function to Real by these arguments: shaped as the argument, a tuple for several.
+
+    A dictionary has the keys in the order of the one that is given. Numbers below 0 count from the last argument. The same
+    gradient of the same function is the same object, which is compiled once.
+    """
+    return _cached(_checked(f, "grad"), "_grad", _numbers(f, argnums, "grad"))
 
 
 def value_and_grad(f: Any, argnums: int | Sequence[int] = 0) -> Any:
     """The function that gives the pair of value and gradient, of a function to Real."""
-    return f._value_and_grad(_numbers(argnums))
+    return _cached(_checked(f, "value_and_grad"), "_value_and_grad", _numbers(f, argnums, "value_and_grad"))
 
 
 def jvp(f: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -116,7 +160,7 @@ def jvp(f: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, A
     primals, tangents = tuple(primals), tuple(tangents)
     if len(primals) != len(tangents):
         raise TypeError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
-    forward = _cached(f, "_jvp", tuple(range(f.arity)))
+    forward = _cached(_checked(f, "jvp"), "_jvp", tuple(range(f.arity)))
     for i, (primal, tangent) in enumerate(zip(primals, tangents)):
         _same_shape(lambda: f"jvp: the tangent of {_parameter(f, i)}", tangent, "the argument", primal)
     one = f.arity == 1
@@ -128,7 +172,7 @@ def vjp(f: Any, *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
 
     The cotangents are a tuple, also of one argument, as JAX has it. That of an argument without Reals is None.
     """
-    backward = _cached(f, "_vjp", tuple(range(f.arity)))
+    backward = _cached(_checked(f, "vjp"), "_vjp", tuple(range(f.arity)))
     point = primals[0] if f.arity == 1 else primals
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
@@ -155,46 +199,34 @@ def _same_shape(what: Callable[[], str], given: Any, other: str, value: Any) -> 
 def enclose(f: Function) -> Function:
     """The function of intervals whose values certainly contain the exact ones: numbers or ``Interval``s go in, intervals come
     out where a number is not exact. Its derivatives are enclosed as well."""
-    return f._enclose()
+    checked: Function = _checked(f, "enclose")
+    return checked._enclose()
 
 
 def jet(f: Function, k: int, r: int) -> Function:
     """All derivatives in ``k`` variables up to order ``r``: arrays of derivatives in the place of each Real."""
-    return f._jet((k, r))
+    checked: Function = _checked(f, "jet")
+    return checked._jet((k, r))
 
 
-# The derivatives that calls have asked for, by function.
-_derivatives: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
-
-
-def _cached(f: Any, what: str, numbers: tuple[int, ...]) -> Any:
-    key = (what, numbers)
-    made = _derivatives.setdefault(f, {})
-    if key not in made:
-        made[key] = getattr(f, what)(list(numbers))
-    return made[key]
-
-
-def jacobian(f: Any, argnums: int = 0) -> Jacobian:
+def jacobian(f: Any, argnums: int | Sequence[int] = 0) -> Jacobian:
     """The Jacobian by one argument: of an array of shape S by one of shape T, an array of shape S + T.
 
     Where the result or the argument is a tuple or a dictionary, so is the Jacobian: the parts of the result with the parts of
-    the argument within, and None for what is no Real.
+    the argument within, and None for what is no Real. By several arguments it has a tuple in the place of the argument.
     """
-    if not isinstance(argnums, int):
-        raise TypeError("jacobian: argnums is one number")
-    return _jacobian(f, argnums, f"jacobian({f.__name__})")
+    return _jacobian(_checked(f, "jacobian"), _numbers(f, argnums, "jacobian"), f"jacobian({f.__name__})")
 
 
-def hessian(f: Any, argnums: int = 0) -> Jacobian:
-    """The Hessian of a function to Real by one argument of shape T: of shape T + T. Of a dictionary it is one of dictionaries."""
-    if not isinstance(argnums, int):
-        raise TypeError("hessian: argnums is one number")
-    return _jacobian(_cached(f, "_grad", (argnums,)), argnums, f"hessian({f.__name__})")
+def hessian(f: Any, argnums: int | Sequence[int] = 0) -> Jacobian:
+    """The Hessian of a function to Real by one argument of shape T: of shape T + T. Of a dictionary it is one of dictionaries,
+    by several arguments a tuple of tuples."""
+    numbers = _numbers(_checked(f, "hessian"), argnums, "hessian")
+    return _jacobian(_cached(f, "_grad", numbers), numbers, f"hessian({f.__name__})")
 
 
-def _jacobian(f: Any, argnums: int, name: str) -> Jacobian:
-    return Jacobian(f, argnums, lambda: _cached(f, "_jvp", (argnums,)), name)
+def _jacobian(f: Any, numbers: tuple[int, ...], name: str) -> Jacobian:
+    return Jacobian(f, numbers, lambda: _cached(f, "_jvp", numbers), name)
 
 
 def map(  # noqa: A001
@@ -227,6 +259,7 @@ def map(  # noqa: A001
                 rows = list(pool.map(row, range(count)))
         return _stacked(rows)
 
+    mapped._diffeo_mapped = True  # type: ignore[attr-defined]
     return mapped
 
 

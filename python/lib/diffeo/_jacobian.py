@@ -11,12 +11,12 @@ from ._signature import ordered
 
 
 class Jacobian:
-    """The function that gives the Jacobian of ``f`` by one argument. It pickles where ``f`` does."""
+    """The function that gives the Jacobian of ``f`` by arguments. It pickles where ``f`` does."""
 
-    def __init__(self, f: Any, argnums: int, forward: Callable[[], Any], name: str) -> None:
+    def __init__(self, f: Any, argnums: tuple[int, ...], forward: Callable[[], Any], name: str) -> None:
         self._function, self._argnums, self._forward = f, argnums, forward
         self.__name__ = name
-        self.__doc__ = f"{name}: the derivatives of {f.__name__} by argument {argnums}"
+        self.__doc__ = f"{name}: the derivatives of {f.__name__} by argument {', '.join(map(str, argnums))}"
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -25,12 +25,14 @@ class Jacobian:
     def __call__(self, *args: Any, **named: Any) -> Any:
         f, at = self._function, self._argnums
         args = ordered(f, args, named)
-        if not 0 <= at < len(args):
-            raise ArgumentError(f"{self.__name__}: there is no argument {at} among {len(args)}")
+        if len(args) != f.arity:
+            raise ArgumentError(f"{self.__name__} takes {f.arity} arguments, {len(args)} were given")
         forward = self._forward()
         (given, result), one = f._types(), f.arity == 1
-        given = given if one else given[1][at]
-        point, x = (args[0] if one else tuple(args)), args[at]
+        types = (given,) if one else given[1]
+        # By one argument it is the derivative by that, by several by their tuple.
+        given = types[at[0]] if len(at) == 1 else ("tuple", tuple(types[i] for i in at))
+        point, x = (args[0] if one else tuple(args)), (args[at[0]] if len(at) == 1 else tuple(args[i] for i in at))
         leaves = _reals(given, x, self.__name__)
         columns: list[list[list[np.ndarray]]] = []
         y: Any = None
