@@ -462,7 +462,7 @@ fn sequence<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, Py
     }
 }
 
-/// How many elements an array has.
+/// The number of elements of an array.
 fn length(value: &Value<'_>) -> Option<usize> {
     match value {
         Value::Array(items) => Some(items.len()),

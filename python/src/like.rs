@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-/// Which argument, or part of one, a result has the type of.
+/// The argument, or part of one, that a result has the type of.
 #[derive(Clone)]
 pub enum Like {
     /// None.
@@ -15,7 +15,7 @@ pub enum Like {
 }
 
 impl Like {
-    /// What the result of a derivative is like, of a function of so many arguments whose result is like this.
+    /// The likeness of the result of a derivative, of a function of so many arguments whose result is like this.
     pub fn derived(&self, what: &str, numbers: &[u32], count: usize) -> Like {
         let argument = |i: &u32| Like::Argument(vec![*i as usize]);
         let arguments = || match numbers {

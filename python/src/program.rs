@@ -203,7 +203,7 @@ pub struct PyFunction {
     /// How it is made of the program: what is done, a name, argument numbers.
     steps: Vec<(String, String, Vec<u32>)>,
     options: Option<Py<PyDict>>,
-    /// Which parts of its result have the type of an argument.
+    /// The parts of its result that have the type of an argument.
     like: Like,
 }
 
@@ -372,7 +372,7 @@ impl PyFunction {
         taken.value(value, Some(self.inner.sides().1), like.as_ref())
     }
 
-    /// Whether each argument holds a Real.
+    /// For each argument: it holds a Real.
     fn _holds_real(&self) -> Vec<bool> {
         let types = self.inner.types();
         let arguments = self.inner.sides().0.arguments().iter();
@@ -530,7 +530,7 @@ fn is_named(key: &str, i: usize, name: &str) -> bool {
     key == name || key == format!("arg{i}")
 }
 
-/// Whether there are Reals in values of a type. `within` has the variant types that it is in.
+/// True if there are Reals in values of a type. `within` has the variant types that it is in.
 fn holds_real(ty: &Type, types: &Types, within: &mut Vec<Type>) -> bool {
     match ty {
         Type::Real => true,

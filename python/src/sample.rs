@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a function for reports has raised; it ends the draws.
+/// The exception that a function for reports has raised; it ends the draws.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// The options that keyword arguments name.
@@ -93,7 +93,7 @@ fn draws<'py>(
     Ok(out)
 }
 
-/// What belongs to parameters, such as `w[0]` to `w`, in the order of these.
+/// The numbers of each parameter, such as `w[0]` of `w`, in the order of the parameters.
 fn ordered<'py>(all: &Bound<'py, PyDict>, order: &[&str]) -> PyResult<Bound<'py, PyDict>> {
     let mut items = Vec::new();
     for (key, value) in all.iter() {

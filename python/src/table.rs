@@ -222,7 +222,7 @@ impl<'py> Given<'py> {
     }
 }
 
-/// Whether a value is a frame of pandas or polars.
+/// True of a frame of pandas or polars.
 pub fn is_frame(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_exact_instance_of::<PyUntypedArray>() || value.is_instance_of::<PyList>() {
         return Ok(false);
@@ -230,7 +230,7 @@ pub fn is_frame(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.hasattr("columns")? && value.hasattr("to_numpy")?)
 }
 
-/// Whether a value has named columns: a frame, a structured array, or one row of these.
+/// True of a value with named columns: a frame, a structured array, or one row of these.
 pub fn is_table(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyDict>() {
         return Ok(false);
@@ -242,7 +242,7 @@ pub fn is_table(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(names || is_frame(value)? || is_series(value)?)
 }
 
-/// Whether a value is a series of pandas, whose elements have names.
+/// True of a series of pandas, whose elements have names.
 fn is_series(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.hasattr("isna")? && value.hasattr("index")? && value.hasattr("keys")?)
 }
@@ -259,13 +259,13 @@ fn column_names(table: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     names.try_iter()?.map(|name| Ok(name?.str()?.to_string())).collect()
 }
 
-/// Whether a value is a masked array of NumPy's.
+/// True of a masked array of NumPy's.
 fn is_masked(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let array = value.is_instance_of::<PyUntypedArray>();
     Ok(array && !value.is_exact_instance_of::<PyUntypedArray>() && value.hasattr("mask")?)
 }
 
-/// Whether a value stands for one that is missing: None, the NA and NaT of pandas, the masked element of NumPy.
+/// True of a value that stands for a missing one: None, the NA and NaT of pandas, the masked element of NumPy.
 pub fn is_missing(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
         return Ok(false);

@@ -18,7 +18,7 @@ fn array<'py, T: Element + Clone>(
     }
 }
 
-/// What results become.
+/// The form that results take.
 pub struct Taken<'a, 'py> {
     pub py: Python<'py>,
     /// The class of each constructor.

@@ -23,12 +23,12 @@ def test_names_mean_the_new_program(shell, capsys):
         run(shell, "def " + cell)
     names = shell.user_ns
     assert (names["twice"](1.0), names["k2"](1.0)) == (14.0, 14.0)
-    # What does not use it stays as it is, computed once.
+    # A constant that does not use it stays as it is, computed once.
     run(shell, "def apart = [1.0, 2.0]")
     apart = names["apart"]
     run(shell, "def base(x: Real) = 7.5 * x")
     assert names["apart"] is apart and names["k2"](1.0) == 15.0
-    # What Python has bound stays.
+    # A name that Python has bound stays.
     names["twice"] = 3
     run(shell, "def base(x: Real) = 8.0 * x\ndef more = 1")
     assert names["twice"] == 3 and names["k2"](1.0) == 16.0

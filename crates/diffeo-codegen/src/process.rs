@@ -1,4 +1,4 @@
-//! What belongs to a process: threads, and locks that other threads may hold.
+//! Values of one process each: threads, and locks that other threads may hold.
 //!
 //! A fork of a process has the memory of the first one, but of its threads only the one that forked. A pool of threads
 //! waits there for ever, and so does a lock that another thread held.

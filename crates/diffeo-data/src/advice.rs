@@ -51,7 +51,7 @@ impl DataError {
         quoted(&place)
     }
 
-    /// What stands before the name of a field of what is written, in `--out`.
+    /// The text before the name of a field in `--out`.
     fn within(&self) -> String {
         match self.part.as_str() {
             "" => String::new(),

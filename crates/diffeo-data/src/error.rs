@@ -14,7 +14,7 @@ use zip::result::ZipError;
 pub struct DataError {
     /// What was being read: the field and its type; nothing when a result was being written.
     pub field: Option<Declared>,
-    /// What was being written: the field of the result, as `--out` names it; the empty text for the whole result.
+    /// The field of the result that was being written, as `--out` names it; the empty text for the whole result.
     pub part: String,
     /// Where from, or where to.
     pub source: DataSource,
@@ -118,7 +118,7 @@ pub struct ColumnLengths {
     pub first: (Name, usize),
     /// The first one of another length.
     pub other: (Name, usize),
-    /// Whether all hold numbers, so that an NPZ file holds them.
+    /// All hold numbers, so that an NPZ file holds them.
     pub numbers: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Why a format cannot hold values of a type: the part that is wrong, and what to do about it.
 //!
-//! What comes in: a format and a type that it does not fit. What goes out: half a sentence that names the first parts that are
+//! In: a format and a type that does not fit it. Out: half a sentence that names the first parts that are
 //! wrong, and advice, in which options are those of the command line.
 
 use super::error::ColumnLengths;
@@ -10,15 +10,15 @@ use super::show_type;
 use diffeo_base::{field_name, is_word, Name};
 use diffeo_calculus::ty::{DataDecl, Ty, WellKnown};
 
-/// How many parts a message names.
+/// The most parts that a message names.
 const NAMED: usize = 3;
 
-/// What a cell of a table is.
+/// The contents of a cell of a table.
 const CELL: &str = "a cell is a Real, Int, Bool or String, or a `Maybe` of one of these";
 
-/// What is wrong with a type.
+/// The reason why a type does not fit.
 enum Misfit<'t> {
-    /// It is nothing with parts that the format has.
+    /// A type without parts that the format has.
     Whole(&'static str),
     /// These fields of a record are no columns.
     Columns(Vec<(&'t Name, &'t Ty)>),
@@ -34,7 +34,7 @@ enum Misfit<'t> {
     Numbers(&'t Ty),
 }
 
-/// What a type without parts for a format is.
+/// A type without parts for a format, in words.
 fn called(ty: &Ty, datas: &[DataDecl]) -> &'static str {
     match ty {
         Ty::Real | Ty::Int => "one number",
@@ -151,7 +151,7 @@ impl Format {
         }
     }
 
-    /// What to do about it: what the format holds, another shape, another format. Where a result is written, `within` is the
+    /// The advice: what the format holds, another shape, another format. Where a result is written, `within` is the
     /// field of it that is, with a point behind it; nothing of a whole result.
     pub(super) fn what_fits(self, ty: &Ty, datas: &[DataDecl], within: Option<&str>) -> String {
         let misfit = misfit(self, ty, datas);
@@ -246,7 +246,7 @@ impl Format {
     }
 }
 
-/// What to do about arrays of different lengths that are to be the columns of a table.
+/// The advice about arrays of different lengths that are to be the columns of a table.
 pub(super) fn lengths_help(lengths: &ColumnLengths, within: &str) -> String {
     let ColumnLengths { format, first: (first, _), other: (other, _), numbers } = lengths;
     let word = format.word();

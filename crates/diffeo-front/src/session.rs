@@ -40,7 +40,7 @@ pub struct Session {
     loading: Vec<ModuleId>,
     /// The modules that are checked whole. Of the library's others, only definitions that these lead to are.
     whole: HashSet<ModuleId>,
-    /// Those that are to be checked next.
+    /// Modules of these that are to be checked next.
     unchecked: Vec<ModuleId>,
     /// The syntax errors so far.
     syntax: Vec<Diagnostic>,
@@ -385,7 +385,7 @@ impl Session {
 
     fn check_modules(&mut self) {
         let new = std::mem::take(&mut self.unchecked);
-        // What a module imports by name is shown with its type, used or not.
+        // Names that a module imports are shown with their types, used or not.
         let roots: Vec<DefId> = new
             .iter()
             .map(|id| self.db.module(*id))

@@ -242,7 +242,7 @@ fn align(
         let first = i - i % columns;
         let row: Vec<(&Figure, Around)> =
             (first..(first + columns).min(figures.len())).filter_map(of).collect();
-        // Those that do not say their height have one.
+        // Figures that do not say their height have one.
         let free = row.iter().filter(|(other, _)| other.height == 0).map(|(_, around)| *around);
         let free = most(&mut free.into_iter(), |around| around.height);
         let height = |figure: &Figure, own: f64| if figure.height == 0 { free } else { own };

@@ -72,7 +72,7 @@ fn margin(plot: &Plot, style: Style) -> usize {
     }
 }
 
-/// What stands at the left.
+/// The texts at the left.
 struct Left {
     ticks: Vec<(f64, String)>,
     /// Its width, and the number of lines beside it.

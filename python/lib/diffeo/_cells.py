@@ -39,7 +39,7 @@ class Cells:
         return {name for text in self._texts.values() for name in (*defined(text), *constructors(text))}
 
     def users(self, cell):
-        """What a cell defines, and what may use that: the names, and the constructors."""
+        """The names and constructors that a cell defines, and those that may use them."""
         changed, count = {*defined(cell), *constructors(cell)}, 0
         while count < len(changed):
             count = len(changed)

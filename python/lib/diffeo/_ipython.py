@@ -95,7 +95,7 @@ class _Magic:
         new |= {name: module._classes[name] for name in kinds if name in module._classes and name not in new}
         own = {*defined(definitions), *constructors(definitions)}
         space, known = self._ipython.user_ns, self._cells.names()
-        # What the notebook itself has bound meanwhile stays.
+        # A name that the notebook itself has bound meanwhile stays.
         ours = {name: value for name, value in self._pushed.items() if space.get(name) is value}
         new = {name: value for name, value in new.items() if name in own or name in ours or name not in space}
         gone = [name for name in ours if name not in known]

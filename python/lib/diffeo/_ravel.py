@@ -44,7 +44,7 @@ class _Parts:
         self.count = 0
 
     def add(self, array: np.ndarray) -> int:
-        """Where the numbers of one more array begin."""
+        """The place where the numbers of one more array begin."""
         self.all.append(array.reshape(-1))
         self.count += array.size
         return self.count - array.size

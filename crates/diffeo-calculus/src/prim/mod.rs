@@ -391,7 +391,7 @@ pub enum SizeShape {
 }
 
 impl SizeShape {
-    /// Whether the size of this number stands in it.
+    /// The size of this number stands in it.
     fn names(&self, i: usize) -> bool {
         match self {
             SizeShape::Any => false,

@@ -63,7 +63,7 @@ fn a_nan_derivative_of_a_finite_value() {
 
 #[test]
 fn calls_have_the_names_of_the_program() {
-    // What the library calls to do its work ends with calls of functions of its own, and each is an instance.
+    // Functions of the library end with calls of others of its own, and each is an instance.
     let text = "import ode
 def at(xs: []a, i: Int) -> a = xs[i]
 def motion(v: Real, force: Real) = force + at([v], 1)

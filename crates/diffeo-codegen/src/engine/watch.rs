@@ -53,12 +53,12 @@ struct Runs {
     list: Vec<Watched>,
 }
 
-/// What the thread works on.
+/// The thread that watches, and the runs that it works on.
 #[derive(Default)]
 struct Watching {
     runs: Mutex<Runs>,
     begun: Condvar,
-    /// Whether the thread has begun.
+    /// Set when the thread begins.
     thread: OnceLock<()>,
 }
 

@@ -300,7 +300,7 @@ impl SplitState {
 /// The threads that help, by how many there are.
 static POOLS: OfProcess<Mutex<BTreeMap<usize, Arc<ThreadPool>>>> = OfProcess::new(Mutex::default);
 
-/// So many threads that help.
+/// A pool of this many threads that help.
 fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
     let mut pools = POOLS.get().lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(pool) = pools.get(&threads) {

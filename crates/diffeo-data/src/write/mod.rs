@@ -26,7 +26,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Whether results of this type, or the part of a result that has this name, can be written to this place.
+/// True if results of this type, or the part of a result that has this name, can be written to this place.
 pub fn check_writable(
     place: &Place,
     part: &str,

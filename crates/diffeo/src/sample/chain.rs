@@ -435,7 +435,7 @@ fn no_start(
     error
 }
 
-/// Where the first nan of a value is, as the language writes it behind the name of the value.
+/// The place of the first nan of a value, as the language writes it behind the name of the value.
 fn first_nan(value: &Value<'_>) -> Option<String> {
     let each = |values: &[Value<'_>]| {
         let mut all = values.iter().enumerate();

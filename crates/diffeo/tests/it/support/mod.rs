@@ -26,7 +26,7 @@ pub struct CaseOutcome {
 /// How many times a thousand operations a case may take on one of the papers' systems.
 const MOST: usize = 2_000;
 
-/// Whether all cases are to run, where a test takes a sample of them otherwise.
+/// True if all cases are to run, where a test takes a sample of them otherwise.
 pub fn all() -> bool {
     std::env::var_os("DIFFEO_ALL").is_some()
 }
