@@ -216,7 +216,7 @@ fn data_that_are_missing_or_too_many_are_named() {
     };
     let text = told(Value::record([("scale", 0.5.into())]));
     assert!(
-        text.contains("the data of `with_data` lack `places: [n]{name: String, x: Real}`"),
+        text.contains("the data of `with_data` lack `places: [n]{x: Real, name: String}`"),
         "{text}"
     );
     let places = || Value::Array(Vec::new());
