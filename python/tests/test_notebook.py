@@ -9,6 +9,8 @@ def shell():
 
     shell = InteractiveShell.instance()
     shell.reset()
+    # IPython's module is `__main__`, which processes ask for this.
+    shell.user_module.__spec__ = None
     shell.run_line_magic("load_ext", "diffeo")
     shell.extension_manager.reload_extension("diffeo")
     return shell
