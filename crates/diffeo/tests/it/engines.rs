@@ -10,9 +10,10 @@ use diffeo_calculus::value::Value;
 /// The error of a run beyond its bound on operations, which is that on memory; see [`bounded`].
 const COSTLY: &str = "out-of-memory";
 
-/// How many cases a system may leave out because of what they cost: derivatives of high orders from nested ones of
-/// the first, gradients of solvers pass by pass.
+/// The most functions that a system may leave out because of what they cost: derivatives of high orders from nested ones
+/// of the first, gradients of solvers pass by pass. Of cases, one of [`ONE_IN`].
 const MOST_COSTLY: usize = 120;
+const ONE_IN: usize = 12;
 
 /// What a system does not do, with the reason.
 const REFUSED: &[(&[Engine], &str, &str)] = &[
@@ -24,7 +25,7 @@ const REFUSED: &[(&[Engine], &str, &str)] = &[
     (FORWARD, "the level of a rule is that at which its argument varies in this run", VARIES),
     (TRANSLATIONS, "a jump that has nothing to do with the variable", VARIES),
     (FORWARD, "integrate: derivatives by an exponent at a limit", VARIES),
-    (FORWARD, "derivatives of equations, pairs, products and shortest solutions", VARIES),
+    (TRANSLATIONS, "derivatives of equations, pairs, products and shortest solutions", VARIES),
     (FORWARD, "integrals of samples and at singular limits: derivatives in all modes", VARIES),
     (
         TRANSLATIONS,
@@ -112,7 +113,7 @@ fn values(engine: Engine) {
     }
     println!("{engine:?}: {count} cases; beyond the bound on operations: {costly:#?}");
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
-    assert!(costly.len() <= MOST_COSTLY, "{} cases take too long", costly.len());
+    assert!(costly.len() <= count / ONE_IN, "{} cases take too long", costly.len());
 }
 
 /// The text with `0.0` for `-0.0`.
