@@ -202,8 +202,9 @@ impl Resolver<'_> {
                     let known = self.constructor_of(&name.name).is_some();
                     let type_name =
                         matches!(name.name.as_str(), "Real" | "Int" | "Bool" | "String");
-                    let meant = !of_variables && self.meant_constructor(&name.name).is_some();
-                    if known || type_name || meant {
+                    // The names of the whole library are looked through last: to read it takes 40 ms.
+                    let meant = || !of_variables && self.meant_constructor(&name.name).is_some();
+                    if known || type_name || meant() {
                         return;
                     }
                     let mut d = no_constructor(name);
