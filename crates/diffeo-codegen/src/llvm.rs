@@ -32,12 +32,12 @@ use crate::engine::{stack_margin, CompileError, Compiled, Cpu};
 use crate::low::opt::scratch;
 use crate::low::LowModule;
 use crate::math;
-use crate::process::OfProcess;
+use crate::process::{threads, OfProcess};
 use compile::{Object, TargetMachine};
 use diffeo_calculus::eval::Limits;
 use emit::ModuleText;
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -109,12 +109,9 @@ pub fn compile(module: &Arc<LowModule>, options: &LlvmOptions) -> Result<Compile
     Ok(unsafe { Compiled::new(module.clone(), input.raises.list, entry, margin, code) })
 }
 
-/// The threads that compile. (The pool that rayon itself has would be without threads in a fork.)
-static COMPILERS: OfProcess<Option<ThreadPool>> = OfProcess::new(|| {
-    let name = |i| format!("diffeo-llvm-{i}");
-    let threads = Limits::default().threads();
-    ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()
-});
+/// The threads that compile.
+static COMPILERS: OfProcess<Option<ThreadPool>> =
+    OfProcess::new(|| threads(Limits::default().threads(), "diffeo-llvm"));
 
 /// An object for each part, made on several threads unless it was kept.
 fn objects(

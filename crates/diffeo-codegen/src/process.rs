@@ -3,13 +3,15 @@
 //! A fork of a process has the memory of the first one, but of its threads only the one that forked. A pool of threads
 //! waits there for ever, and so does a lock that another thread held.
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A value for each process, made when it is first asked for. A fork makes its own; the one it has inherited stays as it
 /// is, because to drop it would be to wait for its threads.
 pub(crate) struct OfProcess<T: 'static> {
-    /// The process that the value is for, and the value. What was put here is never freed.
+    /// The process that the value is for, and the value. Neither is freed: there are references for as long as the
+    /// process runs.
     kept: AtomicPtr<(u32, T)>,
     make: fn() -> T,
 }
@@ -42,4 +44,11 @@ impl<T: Send + Sync> OfProcess<T> {
             }
         }
     }
+}
+
+/// A pool of so many threads of this name; none where the system refuses them. The pool that rayon itself has would be
+/// without threads in a fork.
+pub(crate) fn threads(count: usize, name: &'static str) -> Option<ThreadPool> {
+    let named = move |i| format!("{name}-{i}");
+    ThreadPoolBuilder::new().num_threads(count).thread_name(named).build().ok()
 }

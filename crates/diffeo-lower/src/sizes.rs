@@ -30,8 +30,8 @@ impl KnownSize {
 
 struct SizeMatch<'s> {
     pattern: &'s SizePattern,
-    /// The component of the value that is being looked at.
-    part: usize,
+    /// The component of the value that is being looked at; none within a tuple that has not been entered.
+    part: Option<usize>,
     bound: Vec<KnownSize>,
     at: SiteId,
 }
@@ -52,20 +52,8 @@ impl<'p> Lower<'p> {
                 *bound = KnownSize::Yes(atom);
             }
         }
-        let mut sizes = SizeMatch { pattern, part: 0, bound, at };
-        match &pattern.shape {
-            SizeShape::Tuple(shapes) => {
-                let types = ty.components().unwrap_or_default();
-                for (part, (shape, ty)) in shapes.iter().zip(&types).enumerate() {
-                    if !is_any(shape) {
-                        let component = self.component(value, part, at);
-                        sizes.part = part;
-                        self.find(&mut sizes, shape, ty, &component);
-                    }
-                }
-            }
-            shape => self.find(&mut sizes, shape, ty, value),
-        }
+        let mut sizes = SizeMatch { pattern, part: pattern.first_part(), bound, at };
+        self.find(&mut sizes, &pattern.shape, ty, value);
         let given = pattern.given.min(pattern.names.len());
         let mut found: Vec<Sym> = Vec::new();
         for bound in &sizes.bound[given..] {
@@ -95,7 +83,9 @@ impl<'p> Lower<'p> {
             }
             (SizeShape::Tuple(shapes), ty) => {
                 let types = ty.components().unwrap_or_default();
+                let outer = sizes.part;
                 for (i, (shape, ty)) in shapes.iter().zip(&types).enumerate() {
+                    sizes.part = outer.or(Some(i));
                     if !is_any(shape) {
                         let part = self.component(value, i, sizes.at);
                         self.find(sizes, shape, ty, &part);

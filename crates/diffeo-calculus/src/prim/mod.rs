@@ -354,13 +354,21 @@ pub struct SizePattern {
 }
 
 impl SizePattern {
-    /// A size that the part of this number contradicts, in words.
-    pub fn contradicted(&self, size: SizeRef, part: usize) -> Name {
-        let SizeRef::Name(i) = size else {
-            return match size {
-                SizeRef::Literal(n) => format!("the size {n} of a type").into(),
-                SizeRef::Any | SizeRef::Name(_) => "a size".into(),
-            };
+    /// The part that a walk over the value begins in; none where the components of a tuple are the parts.
+    pub fn first_part(&self) -> Option<usize> {
+        match self.shape {
+            SizeShape::Tuple(_) => None,
+            SizeShape::Any | SizeShape::Array(..) | SizeShape::Data(_) => Some(0),
+        }
+    }
+
+    /// A size in words, as messages have it where the part of this number has another one.
+    pub fn contradicted(&self, size: SizeRef, part: Option<usize>) -> Name {
+        let part = part.unwrap_or(0);
+        let i = match size {
+            SizeRef::Any => return "a size".into(),
+            SizeRef::Literal(n) => return format!("the size {n} of a type").into(),
+            SizeRef::Name(i) => i,
         };
         let size = format!("the size `{}`", self.names[i]);
         let first = match &self.shape {
@@ -391,7 +399,7 @@ pub enum SizeShape {
 }
 
 impl SizeShape {
-    /// The size of this number stands in it.
+    /// True if the size of this number stands in the shape.
     fn names(&self, i: usize) -> bool {
         match self {
             SizeShape::Any => false,

@@ -14,11 +14,11 @@ use super::freeze::Frozen;
 use super::stack_end::StackEnd;
 use super::work::Work;
 use crate::low::{Blocks, LowFunction};
-use crate::process::OfProcess;
+use crate::process::{self, OfProcess};
 use diffeo_array::ir::{Reduction, SiteId};
 use diffeo_array::places::Told;
 use diffeo_calculus::prim::{real, RealOp};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -306,9 +306,7 @@ fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
     if let Some(pool) = pools.get(&threads) {
         return Some(pool.clone());
     }
-    let name = |i| format!("diffeo-worker-{i}");
-    let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
-    let pool = Arc::new(pool);
+    let pool = Arc::new(process::threads(threads, "diffeo-worker")?);
     pools.insert(threads, pool.clone());
     Some(pool)
 }

@@ -113,7 +113,7 @@ fn opacity_and_width_are_those_of_the_layer() {
         let wide =
             (picture.contains("stroke-width=\"3.25\""), spec.contains("\"strokeWidth\":3.25"));
         assert_eq!(wide, (lines, lines), "{picture}\n{spec}");
-        // Of what is opaque, all is: neither a mark nor its sample in the legend keeps its own.
+        // An opaque layer has no opacity anywhere: marks and samples in the legend lose their usual one, such as a band's.
         one.layers[0].opacity = Some(1.0);
         let opaque = drawn(&one);
         assert!(!opaque.contains("opacity="), "{opaque}");

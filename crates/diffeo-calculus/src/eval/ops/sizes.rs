@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 struct SizeMatcher<'s> {
     pattern: &'s SizePattern,
-    /// The component of the value that is being looked at.
-    part: usize,
+    /// The component of the value that is being looked at; none within a tuple that has not been entered.
+    part: Option<usize>,
     bound: SmallVec<[Option<i64>; 4]>,
     operations: &'s mut u64,
 }
@@ -30,23 +30,8 @@ pub fn sizes(
             *bound = Some(*n);
         }
     }
-    let mut sizes = SizeMatcher { pattern, part: 0, bound, operations };
-    match (&call.tree, &pattern.shape) {
-        (SizesTree::Tuple(trees), SizeShape::Tuple(shapes)) => {
-            for (part, (tree, shape)) in trees.iter().zip(shapes).enumerate() {
-                sizes.part = part;
-                sizes.tree(shape, tree, operands)?;
-            }
-        }
-        (SizesTree::Operand(i), SizeShape::Tuple(shapes)) => {
-            let fields = operands[*i as usize].fields();
-            for (part, (shape, field)) in shapes.iter().zip(fields).enumerate() {
-                sizes.part = part;
-                sizes.value(shape, field)?;
-            }
-        }
-        (tree, shape) => sizes.tree(shape, tree, operands)?,
-    }
+    let mut sizes = SizeMatcher { pattern, part: pattern.first_part(), bound, operations };
+    sizes.tree(&pattern.shape, &call.tree, operands)?;
     Ok(sizes.bound[given..].iter().map(|size| size.unwrap_or(0)).collect())
 }
 
@@ -59,10 +44,14 @@ impl SizeMatcher<'_> {
     ) -> Result<(), ErrorKind> {
         match (tree, shape) {
             (SizesTree::Operand(i), _) => self.value(shape, operands[*i as usize]),
-            (SizesTree::Tuple(trees), SizeShape::Tuple(shapes)) => trees
-                .iter()
-                .zip(shapes)
-                .try_for_each(|(tree, shape)| self.tree(shape, tree, operands)),
+            (SizesTree::Tuple(trees), SizeShape::Tuple(shapes)) => {
+                let outer = self.part;
+                for (i, (tree, shape)) in trees.iter().zip(shapes).enumerate() {
+                    self.part = outer.or(Some(i));
+                    self.tree(shape, tree, operands)?;
+                }
+                Ok(())
+            }
             (SizesTree::Tuple(_) | SizesTree::Nothing, _) => Ok(()),
         }
     }
@@ -74,10 +63,14 @@ impl SizeMatcher<'_> {
                 self.size(*size, array.len())?;
                 self.elements(rows, array)
             }
-            (SizeShape::Tuple(shapes), _) => shapes
-                .iter()
-                .zip(value.fields())
-                .try_for_each(|(shape, field)| self.value(shape, field)),
+            (SizeShape::Tuple(shapes), _) => {
+                let outer = self.part;
+                for (i, (shape, field)) in shapes.iter().zip(value.fields()).enumerate() {
+                    self.part = outer.or(Some(i));
+                    self.value(shape, field)?;
+                }
+                Ok(())
+            }
             (SizeShape::Data(constructors), Value::Data(data)) => {
                 match constructors.get(data.tag as usize) {
                     Some(shapes) => shapes
