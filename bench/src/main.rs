@@ -36,7 +36,7 @@ struct Args {
     /// For how many seconds each runner of a case is measured.
     #[arg(long, default_value_t = 1.0)]
     budget: f64,
-    /// On how many threads Diffeo may run; C and Python have one.
+    /// On how many threads Diffeo and libraries of Python may run; C has one.
     #[arg(long, default_value_t = 1)]
     threads: usize,
     /// Write all that was measured to this file.
@@ -82,7 +82,7 @@ fn suite(args: &Args) -> Result<Suite, String> {
         let names: &[&'static str] =
             if args.results.is_some() { &["jax", "casadi"] } else { &["numpy", "jax"] };
         for name in names {
-            match PythonLibrary::find(name) {
+            match PythonLibrary::find(name, args.threads) {
                 _ if args.no_python => {}
                 Some(library) => {
                     println!("{name}: {}", library.version);
@@ -152,7 +152,7 @@ fn results(args: &Args, mut suite: Suite, path: &Path) -> Result<ExitCode, Strin
     versions.extend(llvm.map(|version| format!("LLVM {}", version.join("."))));
     let python = |library: &PythonLibrary| format!("{} {}", library.name, library.version);
     versions.extend(suite.libraries.iter().map(python));
-    let page = results::page(&all, &versions);
+    let page = results::page(&all, &versions, args.threads);
     std::fs::write(path, page).map_err(|e| format!("{}: {e}", path.display()))?;
     let records: Vec<serde_json::Value> = all.iter().flat_map(|m| m.json()).collect();
     write(args, &records)?;

@@ -14,6 +14,8 @@ pub struct PythonLibrary {
     pub name: &'static str,
     /// Its version.
     pub version: String,
+    /// The threads that it may have. JAX has one, or as many as there are processors.
+    threads: usize,
 }
 
 /// Times and result of a run.
@@ -30,12 +32,12 @@ pub struct Measured {
 
 impl PythonLibrary {
     /// A library of `$PYTHON`, else of `python3`, if it is installed.
-    pub fn find(name: &'static str) -> Option<PythonLibrary> {
+    pub fn find(name: &'static str, threads: usize) -> Option<PythonLibrary> {
         let command = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
         let text = format!("import numpy, {name}; print({name}.__version__)");
         let output = Command::new(&command).args(["-c", &text]).output().ok()?;
         let version = String::from_utf8_lossy(&output.stdout).trim().to_string();
-        output.status.success().then_some(PythonLibrary { command, name, version })
+        output.status.success().then_some(PythonLibrary { command, name, version, threads })
     }
 
     /// A case measured, or nothing where the kernel does not exist in Python.
@@ -52,12 +54,13 @@ impl PythonLibrary {
         write(case, folder.path()).map_err(|e| e.to_string())?;
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/run.py");
         let mut command = Command::new(&self.command);
-        // One thread, as everything else here.
         for variable in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
-            command.env(variable, "1");
+            command.env(variable, self.threads.to_string());
         }
-        command
-            .env("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1");
+        if self.threads == 1 {
+            let flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1";
+            command.env("XLA_FLAGS", flags);
+        }
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         command.arg(script).arg(folder.path()).args([kernel.name, self.name]);
         command.arg(budget.as_secs_f64().to_string());

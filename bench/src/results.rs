@@ -95,10 +95,14 @@ fn missing() -> String {
 }
 
 /// The page, with the lines that say what ran.
-pub fn page(all: &[TaskMeasurements], versions: &[String]) -> String {
-    let mut out = String::from(
+pub fn page(all: &[TaskMeasurements], versions: &[String], threads: usize) -> String {
+    let runs = match threads {
+        1 => "Everything runs on one thread".to_string(),
+        n => format!("Diffeo and JAX run on {n} threads, C on one"),
+    };
+    let mut out = format!(
         "# GradBench's tasks: values and derivatives\n\n\
-         Made by `bench/results.sh`; [README.md](README.md) says how it is measured. Everything runs on one thread, on the\n\
+         Made by `bench/results.sh`; [README.md](README.md) says how it is measured. {runs}, on the\n\
          same data. A derivative is what GradBench asks for: the gradient, of `ba` and `ht` the Jacobian, of `kmeans` the\n\
          step of Newton's method, of `particle` and `saddle` the whole descent with derivatives in derivatives. Values and\n\
          derivatives of all are equal within 1e-9. *GradBench C++* is its tool `manual`, with derivatives by hand (that of\n\

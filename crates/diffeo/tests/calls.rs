@@ -1,9 +1,9 @@
-//! Repeated calls of compiled functions allocate nothing beyond their results.
+//! Allocations are bounded: of repeated calls by their results, of a session by the prelude.
 
-use diffeo::{Program, Value};
+use diffeo::{Program, Session, Value};
 use diffeo_memory::{allocated_by_thread, Counting};
 
-/// Counts what is allocated. This file has one test, so that nobody else allocates.
+/// Counts allocations, those of each thread by themselves.
 #[global_allocator]
 static MEMORY: Counting = Counting;
 
@@ -46,4 +46,26 @@ def scaled(xs: [n]Real, a: Real) -> [n]Real = [a * x for x in xs]
     let before = allocated_by_thread();
     let sum: f64 = (0..1000).map(|i| f.call::<f64>(f64::from(i)).expect("a value")).sum();
     assert_eq!((sum, allocated_by_thread() - before), (332_833_500.0, 0));
+}
+
+/// What a session allocates to check a program.
+fn checking(text: &str) -> usize {
+    let before = allocated_by_thread();
+    let mut session = Session::new();
+    session.load_text("p.deo", text);
+    session.check();
+    allocated_by_thread() - before
+}
+
+#[test]
+fn a_session_reads_the_prelude_alone() {
+    let known = "def f(x: Maybe[Real]) -> Real = case x of { Just(y) -> y | Nothing -> 0.0 }";
+    let first = checking(known);
+    // The help for a name that means nothing reads the whole library, once in a process.
+    let unknown =
+        checking("def f(x: Maybe[Real]) -> Real = case x of { Just(y) -> y | Nothin -> 0.0 }");
+    let again = checking(known);
+    println!("{first} {unknown} {again}");
+    assert!(first < again + again / 10, "{first} and {again} bytes");
+    assert!(unknown > 2 * again, "{unknown} and {again} bytes");
 }

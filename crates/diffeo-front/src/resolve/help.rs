@@ -1,6 +1,6 @@
 //! Help for names that mean nothing: words of other languages, modules to import, names that are nearly this one.
 
-use super::{Local, Resolver};
+use super::Resolver;
 use crate::infer::MOST_FIELDS;
 use crate::library;
 use diffeo_base::foreign::{density, replacement, Role};
